@@ -1,10 +1,9 @@
 /*
- * train.c - the training loop and nothing else. Steps count from 0 and never reset; saving,
- * evaluation and logging follow TorchEasyRec (docs/guide/training.md lists the differences). A
- * checkpoint holds everything the loop depends on, so that a run that was killed and continued ends
- * with the same bytes.
+ * train.c - the training loop and nothing else (checkpoints and evaluations are in save.c). Steps
+ * count from 0 and never reset; saving, evaluation and logging follow TorchEasyRec
+ * (docs/guide/training.md lists the differences). A checkpoint holds everything the loop depends
+ * on, so that a run that was killed and continued ends with the same bytes.
  */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,81 +12,12 @@
 #include "base/file.h"
 #include "base/kill_point.h"
 #include "base/log.h"
-#include "base/stop.h"
 #include "comm/life.h"
 #include "conf/conf.h"
 #include "job/placing.h"
-#include "obs/profile.h"
-#include "run/observe_int.h"
-#include "run/stream_int.h"
-#include "train/train_metrics.h"
-
-/* A batch of the loader, or why there is none. b NULL: an epoch ended. */
-typedef struct batch_of {
-    bool taken; /* it is one at all */
-    cr_batch *b;
-    bool done; /* the last epoch ended */
-    cr_code code;
-    cr_err err;
-} batch_of;
-
-typedef struct loop {
-    const cr_train_opts *o;
-    cr_train_result *res;
-    cr_diag *diag;
-    cr_job j;
-    cr_trainer *t;
-    cr_evaluator *ev;
-    cr_train_metrics *tm;
-    cr_loader *data;
-    cr_file_ids files; /* identity of the training data's files */
-    const cr_root_conf *c;
-    const cr_train_conf *tc;
-    cr_data_pos pos;          /* position after the last step */
-    int64_t step;             /* step of the last batch that was trained; -1: none */
-    int64_t epoch;            /* number of finished epochs */
-    int64_t in_epoch;         /* epoch of the last step, for messages */
-    int64_t saved, evaluated; /* steps; -1: never */
-    int64_t saved_epoch;      /* the epoch that the state of this checkpoint has */
-    bool saved_by_signal;     /* that checkpoint was made because a signal ended a run */
-    /* the checkpoint that is being written while training goes on */
-    struct {
-        cr_ckpt_saving *s; /* NULL: none */
-        cr_ckpt_room room; /* memory of its copy, kept for the next one */
-        char path[sizeof((cr_train_result *)NULL)->checkpoint];
-        double stall;    /* seconds that training has stood still for it */
-        int64_t instead; /* the checkpoint that a signal made, which it replaces; -1: none */
-    } saving;
-    bool eval_due;        /* the checkpoint that the run continues from was not evaluated */
-    char *resume;         /* path of that checkpoint; NULL: the run begins anew */
-    cr_ckpt_state before; /* what that checkpoint says about the data */
-    int64_t total_bytes;  /* size of the training files; 0: not known */
-    double t0, logged;
-    int64_t logged_step, observed_step;
-    observer *ob;
-    double told;            /* when the progress line last got a metric */
-    cr_metric_result shown; /* that metric */
-    cr_profile *prof;       /* NULL: none */
-    cr_counter counter;     /* counts what features met */
-    cr_early_stop patience;
-    cr_ckpt_lock *lock; /* lock of model_dir */
-    batch_of next;      /* taken ahead */
-    int64_t sent;       /* bytes that this rank sent in steps */
-    bool lost;          /* another run owns model_dir now */
-} loop;
+#include "run/loop_int.h"
 
 /* ---- start ---- */
-
-/* Is this the process that writes files? Among several ranks it is the first. */
-static bool writes(const loop *l) {
-    return cr_job_is_first(&l->j);
-}
-
-/* Collective: can all ranks continue? A rank that could continue by itself reports nothing; the one
- * that cannot has reported its mistake. */
-static cr_code agreed(loop *l, cr_code mine) {
-    return cr_job_agree(&l->j, mine, NULL);
-}
 
 static cr_code check_dir(loop *l, cr_err *err) {
     cr_arena *a = &l->j.cfg.arena;
@@ -144,29 +74,6 @@ static cr_code write_config(loop *l, cr_err *err) {
     cr_manifest_free(m);
     cr_buf_clear(&b);
     return code;
-}
-
-/* ---- when ---- */
-
-static bool saves_at(const cr_train_conf *tc, int64_t step) {
-    bool by_step = tc->save_checkpoints_epochs == 0 && tc->save_checkpoints_steps > 0;
-    return by_step && step > 0 && step % tc->save_checkpoints_steps == 0;
-}
-
-static bool evaluates_at(const cr_train_conf *tc, int64_t step) {
-    return tc->eval_interval_steps > 0 && step > 0 && step % tc->eval_interval_steps == 0;
-}
-
-/* Is a checkpoint saved after this many epochs? */
-static bool ends_save(const cr_train_conf *tc, int64_t epochs) {
-    return tc->save_checkpoints_epochs > 0 && epochs % tc->save_checkpoints_epochs == 0;
-}
-
-/* Is there no step left to train? */
-static bool is_over(const loop *l) {
-    return cr_early_stop_due(&l->patience) ||
-           (l->tc->num_steps > 0 && l->step + 1 >= l->tc->num_steps) ||
-           (l->tc->num_epochs > 0 && l->epoch >= l->tc->num_epochs);
 }
 
 /* Reads the recorded metrics of a step; false: there are none. */
@@ -269,243 +176,7 @@ static cr_code same_data(loop *l) {
     return l->ev ? cr_evaluator_alike(l->ev, cr_job_eval_paths(&l->j), l->diag) : CR_OK;
 }
 
-/* ---- saving, evaluating, reporting ---- */
-
-/* Called before anything is written. */
-static cr_code keep_lock(loop *l) {
-    cr_err err;
-    if (!writes(l)) return CR_OK;
-    if (cr_ckpt_lock_keep(&l->lock, l->c->model_dir, &err) == CR_OK) return CR_OK;
-    l->lost = true;
-    return cr_diag_err(l->diag, &err);
-}
-
-/* Evaluates the weights of this step, unless that is done. If a signal interrupts it, nothing is
- * recorded, and the run that continues evaluates again. */
-static cr_code evaluate(loop *l) {
-    if (!l->ev || l->evaluated == l->step) return CR_OK;
-    double t0 = cr_now();
-    char title[96];
-    snprintf(title, sizeof(title), "Evaluating Epoch-%lld model-%lld", (long long)l->in_epoch,
-             (long long)l->step);
-    cr_eval_run r = {cr_job_eval_paths(&l->j),
-                     l->c->eval_config->num_steps,
-                     l->c->eval_config->log_step_count_steps,
-                     title,
-                     &l->o->watch,
-                     NULL,
-                     false};
-    cr_kill_point("evaluate");
-    cr_trainer_swap_ema(l->t);
-    cr_diag told;
-    cr_eval_result result;
-    cr_diag_init(&told);
-    cr_code ran = cr_evaluator_run(l->ev, &r, &result, &l->res->arena, &told);
-    cr_trainer_swap_ema(l->t);
-    if (ran != CR_ESTOP) cr_diag_append(l->diag, &told);
-    cr_diag_clear(&told);
-    if (ran == CR_ESTOP) return CR_OK; /* the loop handles the signal */
-    CR_TRY(ran);
-    cr_kill_point("evaluated");
-    l->res->eval = result;
-    l->res->has_eval = true;
-    l->told = 0; /* the progress line has a new metric */
-    l->evaluated = l->step;
-    l->res->eval_s += cr_now() - t0;
-    cr_early_stop_note(&l->patience, l->step, &l->res->eval);
-    if (l->ob) cr_observer_eval(l->ob, l->step, l->in_epoch, &l->res->eval, cr_now() - t0);
-    cr_buf b;
-    cr_buf_init(&b);
-    cr_eval_text(&b, &l->res->eval);
-    CR_INFO("Eval Result Epoch-%lld model-%lld: %s", (long long)l->in_epoch, (long long)l->step,
-            b.data);
-    cr_buf_reset(&b);
-    cr_eval_line(&b, l->step, &l->res->eval);
-    cr_err err;
-    cr_code code = keep_lock(l);
-    if (code == CR_OK && writes(l) &&
-        cr_file_append(cr_path_join(&l->res->arena, l->c->model_dir, CR_CKPT_RESULTS), b.data, b.n,
-                       &err) != CR_OK)
-        code = cr_diag_err(l->diag, &err);
-    cr_buf_clear(&b);
-    return code;
-}
-
-static void set_checkpoint(loop *l) {
-    snprintf(l->res->checkpoint, sizeof(l->res->checkpoint), "%s/model.ckpt-%lld", l->c->model_dir,
-             (long long)l->step);
-}
-
-/* Makes the state.json of this step's checkpoint, with the metrics if they are known. */
-static cr_ckpt_state state_of(const loop *l, cr_arena *a) {
-    cr_ckpt_state s = {.step = l->step,
-                       .epoch = l->epoch,
-                       .data = l->pos,
-                       .train_files = cr_file_ids_digest(&l->files),
-                       .eval_files = l->ev ? cr_evaluator_data(l->ev) : (cr_data_digest){0},
-                       .seed = l->tc->seed,
-                       .lanes = l->j.lanes,
-                       .extra = cr_train_stream(&l->j, l->total_bytes, a),
-                       .split = cr_train_split(&l->j, a),
-                       .stopped = l->saved_by_signal,
-                       .train_metrics = cr_train_metrics_save(l->tm, a)};
-    cr_trainer_save(l->t, &s);
-    s.pending = l->ev && l->evaluated != l->step && (!s.stopped || evaluates_at(l->tc, l->step));
-    if (l->evaluated != l->step || !l->res->has_eval) return s;
-    const cr_eval_result *r = &l->res->eval;
-    cr_ckpt_metric *m = CR_NEW_N(a, cr_ckpt_metric, r->n + 1);
-    for (int i = 0; i < r->n; i++)
-        m[i] = (cr_ckpt_metric){r->v[i].name, r->v[i].value};
-    s.metrics = m;
-    s.n_metrics = r->n;
-    return s;
-}
-
-static cr_code save_state(loop *l) {
-    cr_err err;
-    cr_arena a;
-    l->saved_epoch = l->epoch;
-    if (!writes(l)) return CR_OK;
-    cr_arena_init(&a, 0);
-    if (l->ob) cr_observer_saved(l->ob);
-    cr_ckpt_state s = state_of(l, &a);
-    cr_code code = cr_ckpt_save_state(l->res->checkpoint, &s, &err);
-    cr_arena_clear(&a);
-    return code == CR_OK ? CR_OK : cr_diag_err(l->diag, &err);
-}
-
-/* Returns the memory that a copy of this rank's share of a checkpoint may take: half of what is
- * free, which the ranks of a machine share. */
-static int64_t room_for_copy(const loop *l) {
-    int64_t room = cr_mem_available() / 2;
-    if (l->j.comm) room /= cr_comm_local_size(l->j.comm);
-    return room > 0 ? room : 0;
-}
-
-/* Collective: begins to write this step's checkpoint. wait: nothing goes on meanwhile, so no copy
- * is made. */
-static cr_code begin_save(loop *l, bool wait) {
-    cr_err err;
-    cr_arena a;
-    int n;
-    double t0 = cr_now(), span = cr_trace_begin(cr_profile_trace(l->prof));
-    l->saved_epoch = l->epoch;
-    if (writes(l)) CR_INFO("Saving checkpoint to %s...", l->res->checkpoint);
-    cr_arena_init(&a, 0);
-    cr_ckpt_state s = state_of(l, &a);
-    cr_ckpt_tensor *v = cr_trainer_tensors(&l->j, l->t, &a, &n);
-    cr_ckpt_save_opts so = {.features = cr_job_meaning(&l->j, &a),
-                            .meet = l->j.meet,
-                            .pool = l->j.pool,
-                            .memory = wait ? 0 : room_for_copy(l),
-                            .room = &l->saving.room};
-    cr_code code = cr_ckpt_save_begin(&l->saving.s, l->c->model_dir, &s, v, n, &so, &err);
-    cr_profile_span(l->prof, CR_STAGE_SAVE, span);
-    cr_arena_clear(&a);
-    memcpy(l->saving.path, l->res->checkpoint, sizeof l->saving.path);
-    l->saving.stall = cr_now() - t0;
-    return code == CR_OK ? CR_OK : cr_diag_err(l->diag, &err);
-}
-
-static void tell_saved(const loop *l, const cr_ckpt_saved *done) {
-    char size[32];
-    if (!writes(l)) return;
-    CR_INFO("Saved checkpoint to %s: %s in %d file%s, training stood still for %.3f s%s",
-            l->saving.path, cr_fmt_bytes(size, (double)done->bytes), done->files,
-            done->files == 1 ? "" : "s", l->saving.stall,
-            done->in_background ? " and went on while it was written" : "");
-}
-
-/* Collective: waits until the checkpoint that is being written is whole, if there is one, and gives
- * it its name. */
-static cr_code end_save(loop *l) {
-    cr_err err;
-    cr_ckpt_saved done;
-    cr_ckpt_saving *s = l->saving.s;
-    if (!s) return CR_OK;
-    l->saving.s = NULL;
-    double t0 = cr_now(), span = cr_trace_begin(cr_profile_trace(l->prof));
-    /* whoever lost model_dir has said so */
-    cr_code code = agreed(l, l->lost ? CR_ERUN : keep_lock(l));
-    if (code != CR_OK) {
-        cr_ckpt_save_abort(s);
-        return code;
-    }
-    if (cr_ckpt_save_end(s, &done, &err) != CR_OK) return cr_diag_err(l->diag, &err);
-    cr_profile_span(l->prof, CR_STAGE_SAVE, span);
-    l->saving.stall += cr_now() - t0;
-    tell_saved(l, &done);
-    if (l->saving.instead >= 0 && writes(l)) cr_ckpt_delete(l->c->model_dir, l->saving.instead);
-    return CR_OK;
-}
-
-/* Deletes checkpoints beyond keep_checkpoint_max. */
-static cr_code prune(loop *l) {
-    const cr_export_conf *ec = l->c->export_config;
-    const char *metric = cr_job_best_metric(&l->j);
-    int64_t best = -1;
-    cr_err err;
-    if (l->tc->keep_checkpoint_max == 0 || !writes(l)) return CR_OK;
-    if ((strcmp(ec->exporter_type, "best") == 0 &&
-         cr_ckpt_best_step(l->c->model_dir, metric, cr_job_larger(&l->j, metric), &best, &err) !=
-             CR_OK) ||
-        cr_ckpt_prune(l->c->model_dir, l->tc->keep_checkpoint_max, best, &err) != CR_OK)
-        return cr_diag_err(l->diag, &err);
-    return CR_OK;
-}
-
-/* Evaluates the checkpoint of this step and stores the metrics in it. */
-static cr_code evaluate_checkpoint(loop *l) {
-    bool stop;
-    if (!l->ev || l->evaluated == l->step) return CR_OK;
-    CR_TRY(cr_job_agree(&l->j, CR_OK, &stop));
-    if (stop) return CR_OK;
-    CR_TRY(evaluate(l));
-    return l->evaluated == l->step ? save_state(l) : CR_OK;
-}
-
-/* Ends the checkpoint that was written while training went on: that one is never evaluated and
- * never made by a signal. */
-static cr_code settle(loop *l) {
-    if (!l->saving.s) return CR_OK;
-    double t0 = cr_now();
-    cr_code code = end_save(l);
-    if (code == CR_OK) code = agreed(l, prune(l));
-    l->res->save_s += cr_now() - t0;
-    return code;
-}
-
-/* A checkpoint that was made because of a signal is not evaluated, does not count for
- * keep_checkpoint_max, and is deleted when there is a later one. So a run that was stopped and
- * continued leaves the same checkpoints as one that was not. */
-static cr_code save_now(loop *l, bool by_signal) {
-    bool fresh = l->saved != l->step, due = l->ev && l->evaluated != l->step;
-    bool wait = by_signal || due || is_over(l) || !l->tc->save_in_background;
-    int64_t before = l->saved_by_signal && fresh ? l->saved : -1;
-    l->saved_by_signal = by_signal && (fresh || l->saved_by_signal);
-    set_checkpoint(l);
-    cr_code code = keep_lock(l);
-    if (code == CR_OK && !fresh) code = save_state(l);
-    CR_TRY(agreed(l, code));
-    if (fresh) {
-        l->saving.instead = before;
-        CR_TRY(begin_save(l, wait));
-        l->saved = l->step;
-        if (!wait) return CR_OK; /* settle does the rest */
-        CR_TRY(end_save(l));
-    }
-    if (l->saved_by_signal) return CR_OK;
-    CR_TRY(evaluate_checkpoint(l));
-    return prune(l);
-}
-
-static cr_code save(loop *l, bool by_signal) {
-    CR_TRY(settle(l));
-    double t0 = cr_now(), evals = l->res->eval_s;
-    cr_code code = save_now(l, by_signal);
-    l->res->save_s += cr_now() - t0 - (l->res->eval_s - evals);
-    return code;
-}
+/* ---- reporting ---- */
 
 /* Writes the JSON line and events. None is ever left out, so that logs of equal runs are equal. */
 static void observe(loop *l, bool last) {
@@ -615,7 +286,7 @@ static cr_code end_epoch(loop *l) {
     l->epoch++;
     l->pos = (cr_data_pos){.epoch = l->epoch};
     if (l->step < 0) return no_rows(l);
-    return ends_save(l->tc, l->epoch) ? save(l, false) : CR_OK;
+    return ends_save(l->tc, l->epoch) ? cr_loop_save(l, false) : CR_OK;
 }
 
 /* Takes the next batch from the loader, or the one that was taken ahead. */
@@ -664,8 +335,8 @@ static cr_code one_step(loop *l, cr_batch *b) {
     log_step(l, false);
     cr_profile_end(l->prof, l->step);
     tell(l);
-    if (saves_at(l->tc, l->step)) CR_TRY(save(l, false));
-    return evaluates_at(l->tc, l->step) ? evaluate(l) : CR_OK;
+    if (saves_at(l->tc, l->step)) CR_TRY(cr_loop_save(l, false));
+    return evaluates_at(l->tc, l->step) ? cr_loop_evaluate(l) : CR_OK;
 }
 
 static void tell_early_stop(loop *l) {
@@ -717,8 +388,9 @@ static cr_code catch_up_older(loop *l, bool *moved) {
         *moved = true;
         code = agreed(l, restore(l, cr_arena_printf(&a, "%s/model.ckpt-%lld", l->c->model_dir,
                                                     (long long)due[i])));
-        set_checkpoint(l);
-        if (code == CR_OK) code = l->evaluated == l->step ? save_state(l) : evaluate_checkpoint(l);
+        cr_loop_name(l);
+        if (code == CR_OK)
+            code = l->evaluated == l->step ? cr_loop_save_state(l) : cr_loop_evaluate_saved(l);
         code = agreed(l, code);
     }
     cr_arena_clear(&a);
@@ -734,15 +406,15 @@ static cr_code catch_up(loop *l) {
     if (moved) CR_TRY(agreed(l, restore(l, l->resume)));
     if (moved && writes(l) && cr_ckpt_results_cut(l->c->model_dir, l->step, &err) != CR_OK)
         return cr_diag_err(l->diag, &err);
-    set_checkpoint(l);
+    cr_loop_name(l);
     /* the evaluation is recorded, but not in the checkpoint yet */
     if (l->eval_due && l->evaluated == l->step) {
-        CR_TRY(save_state(l));
+        CR_TRY(cr_loop_save_state(l));
     } else if (l->eval_due && l->ev) {
         CR_INFO("%s has no metrics: its evaluation was cut off", l->res->checkpoint);
-        CR_TRY(evaluate_checkpoint(l));
+        CR_TRY(cr_loop_evaluate_saved(l));
     }
-    return l->saved_by_signal ? CR_OK : prune(l);
+    return l->saved_by_signal ? CR_OK : cr_loop_prune(l);
 }
 
 static cr_code stopped(loop *l) {
@@ -783,10 +455,10 @@ static cr_code run(loop *l) {
         if (take.b && code == CR_OK) cr_life_step();
         CR_TRY(cr_job_agree(&l->j, code, &stop));
         if (!stop) {
-            if (l->saving.s && cr_ckpt_save_ready(l->saving.s)) CR_TRY(settle(l));
+            CR_TRY(cr_loop_poll(l));
             continue;
         }
-        CR_TRY(save(l, true));
+        CR_TRY(cr_loop_save(l, true));
         return stopped(l);
     }
     if (cr_early_stop_due(&l->patience)) tell_early_stop(l);
@@ -799,8 +471,8 @@ static cr_code run(loop *l) {
                 (long long)(l->tc->num_steps > 0 ? l->tc->num_steps : l->tc->num_epochs));
     /* this also covers a kill between the last step and here */
     bool moved = l->res->steps > 0 || l->epoch != l->saved_epoch || l->saved_by_signal;
-    if (l->step >= 0 && moved) CR_TRY(save(l, false));
-    CR_TRY(evaluate(l));
+    if (l->step >= 0 && moved) CR_TRY(cr_loop_save(l, false));
+    CR_TRY(cr_loop_evaluate(l));
     return l->ev && l->evaluated != l->step ? stopped(l) : CR_OK;
 }
 
@@ -847,7 +519,7 @@ cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
         if (o->watch.begins) o->watch.begins(o->watch.ctx);
         code = agreed(&l, run(&l)); /* a rank may fail where the next vote of the others is far */
         /* what failed afterwards does not harm a checkpoint that was complete in memory */
-        cr_code settled = settle(&l);
+        cr_code settled = cr_loop_settle(&l);
         if (code == CR_OK) code = settled;
         res->seconds = cr_now() - l.t0;
         cr_loader_stats s;

@@ -1,0 +1,126 @@
+/*
+ * loop_int.h - the state of a training, which its two files share: train.c has the loop, save.c the
+ * checkpoints and their evaluations.
+ */
+#ifndef CR_RUN_LOOP_INT_H
+#define CR_RUN_LOOP_INT_H
+
+#include "obs/profile.h"
+#include "run/observe_int.h"
+#include "run/stream_int.h"
+#include "train/train_metrics.h"
+
+/* A batch of the loader, or why there is none. b NULL: an epoch ended. */
+typedef struct batch_of {
+    bool taken; /* it is one at all */
+    cr_batch *b;
+    bool done; /* the last epoch ended */
+    cr_code code;
+    cr_err err;
+} batch_of;
+
+typedef struct loop {
+    const cr_train_opts *o;
+    cr_train_result *res;
+    cr_diag *diag;
+    cr_job j;
+    cr_trainer *t;
+    cr_evaluator *ev;
+    cr_train_metrics *tm;
+    cr_loader *data;
+    cr_file_ids files; /* identity of the training data's files */
+    const cr_root_conf *c;
+    const cr_train_conf *tc;
+    cr_data_pos pos;          /* position after the last step */
+    int64_t step;             /* step of the last batch that was trained; -1: none */
+    int64_t epoch;            /* number of finished epochs */
+    int64_t in_epoch;         /* epoch of the last step, for messages */
+    int64_t saved, evaluated; /* steps; -1: never */
+    int64_t saved_epoch;      /* the epoch that the state of this checkpoint has */
+    bool saved_by_signal;     /* that checkpoint was made because a signal ended a run */
+    /* the checkpoint that is being written while training goes on */
+    struct {
+        cr_ckpt_saving *s; /* NULL: none */
+        cr_ckpt_room room; /* memory of its copy, kept for the next one */
+        char path[sizeof((cr_train_result *)NULL)->checkpoint];
+        double stall;    /* seconds that training has stood still for it */
+        int64_t instead; /* the checkpoint that a signal made, which it replaces; -1: none */
+    } saving;
+    bool eval_due;        /* the checkpoint that the run continues from was not evaluated */
+    char *resume;         /* path of that checkpoint; NULL: the run begins anew */
+    cr_ckpt_state before; /* what that checkpoint says about the data */
+    int64_t total_bytes;  /* size of the training files; 0: not known */
+    double t0, logged;
+    int64_t logged_step, observed_step;
+    observer *ob;
+    double told;            /* when the progress line last got a metric */
+    cr_metric_result shown; /* that metric */
+    cr_profile *prof;       /* NULL: none */
+    cr_counter counter;     /* counts what features met */
+    cr_early_stop patience;
+    cr_ckpt_lock *lock; /* lock of model_dir */
+    batch_of next;      /* taken ahead */
+    int64_t sent;       /* bytes that this rank sent in steps */
+    bool lost;          /* another run owns model_dir now */
+} loop;
+
+/* Is this the process that writes files? Among several ranks it is the first. */
+static inline bool writes(const loop *l) {
+    return cr_job_is_first(&l->j);
+}
+
+/* Collective: can all ranks continue? A rank that could continue by itself reports nothing; the one
+ * that cannot has reported its mistake. */
+static inline cr_code agreed(loop *l, cr_code mine) {
+    return cr_job_agree(&l->j, mine, NULL);
+}
+
+/* ---- when ---- */
+
+static inline bool saves_at(const cr_train_conf *tc, int64_t step) {
+    bool by_step = tc->save_checkpoints_epochs == 0 && tc->save_checkpoints_steps > 0;
+    return by_step && step > 0 && step % tc->save_checkpoints_steps == 0;
+}
+
+static inline bool evaluates_at(const cr_train_conf *tc, int64_t step) {
+    return tc->eval_interval_steps > 0 && step > 0 && step % tc->eval_interval_steps == 0;
+}
+
+/* Is a checkpoint saved after this many epochs? */
+static inline bool ends_save(const cr_train_conf *tc, int64_t epochs) {
+    return tc->save_checkpoints_epochs > 0 && epochs % tc->save_checkpoints_epochs == 0;
+}
+
+/* Is there no step left to train? */
+static inline bool is_over(const loop *l) {
+    return cr_early_stop_due(&l->patience) ||
+           (l->tc->num_steps > 0 && l->step + 1 >= l->tc->num_steps) ||
+           (l->tc->num_epochs > 0 && l->epoch >= l->tc->num_epochs);
+}
+
+/* ---- save.c: checkpoints and their evaluations ----
+ * All of it is collective, and a failure has been reported to l->diag by the rank that failed. */
+
+/* cr_loop_save saves a checkpoint of this step, unless there is one, and does what is due with it:
+ * evaluation, deletion of old ones. by_signal: the checkpoint is made because a signal ends the
+ * run. It may return while the checkpoint is still being written. */
+CR_CHECKED cr_code cr_loop_save(loop *l, bool by_signal);
+/* cr_loop_poll ends the checkpoint that is being written if that needs no waiting;
+ * cr_loop_settle waits for it. Both do nothing when there is none. */
+CR_CHECKED cr_code cr_loop_poll(loop *l);
+CR_CHECKED cr_code cr_loop_settle(loop *l);
+/* cr_loop_evaluate evaluates the weights of this step, unless that is done, and records the result
+ * in model_dir. If a signal interrupts it, nothing is recorded, and the run that continues
+ * evaluates again. */
+CR_CHECKED cr_code cr_loop_evaluate(loop *l);
+
+/* The following are for a run that continues: its weights are those of a checkpoint.
+ * cr_loop_name says which one is meant, that of this step; cr_loop_evaluate_saved evaluates it and
+ * stores the metrics in it, cr_loop_save_state stores metrics that are known, cr_loop_prune deletes
+ * checkpoints beyond keep_checkpoint_max. */
+void cr_loop_name(loop *l);
+CR_CHECKED cr_code cr_loop_evaluate_saved(loop *l);
+CR_CHECKED cr_code cr_loop_save_state(loop *l);
+CR_CHECKED cr_code cr_loop_prune(loop *l);
+
+#endif

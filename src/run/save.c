@@ -1,0 +1,252 @@
+/*
+ * save.c - the checkpoints of a training and their evaluations.
+ *
+ * A checkpoint is begun, written by a thread while training goes on, and ended: then it has its
+ * name, and older ones may be deleted. One checkpoint is written at a time. Whoever adds a call
+ * here must know where the other ranks are then: what one rank alone finds wrong is agreed on
+ * before the next meeting.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cpu.h"
+#include "base/file.h"
+#include "base/kill_point.h"
+#include "base/log.h"
+#include "run/loop_int.h"
+
+/* Called before anything is written. */
+static cr_code keep_lock(loop *l) {
+    cr_err err;
+    if (!writes(l)) return CR_OK;
+    if (cr_ckpt_lock_keep(&l->lock, l->c->model_dir, &err) == CR_OK) return CR_OK;
+    l->lost = true;
+    return cr_diag_err(l->diag, &err);
+}
+
+cr_code cr_loop_evaluate(loop *l) {
+    if (!l->ev || l->evaluated == l->step) return CR_OK;
+    double t0 = cr_now();
+    char title[96];
+    snprintf(title, sizeof(title), "Evaluating Epoch-%lld model-%lld", (long long)l->in_epoch,
+             (long long)l->step);
+    cr_eval_run r = {cr_job_eval_paths(&l->j),
+                     l->c->eval_config->num_steps,
+                     l->c->eval_config->log_step_count_steps,
+                     title,
+                     &l->o->watch,
+                     NULL,
+                     false};
+    cr_kill_point("evaluate");
+    cr_trainer_swap_ema(l->t);
+    cr_diag told;
+    cr_eval_result result;
+    cr_diag_init(&told);
+    cr_code ran = cr_evaluator_run(l->ev, &r, &result, &l->res->arena, &told);
+    cr_trainer_swap_ema(l->t);
+    if (ran != CR_ESTOP) cr_diag_append(l->diag, &told);
+    cr_diag_clear(&told);
+    if (ran == CR_ESTOP) return CR_OK; /* the loop handles the signal */
+    CR_TRY(ran);
+    cr_kill_point("evaluated");
+    l->res->eval = result;
+    l->res->has_eval = true;
+    l->told = 0; /* the progress line has a new metric */
+    l->evaluated = l->step;
+    l->res->eval_s += cr_now() - t0;
+    cr_early_stop_note(&l->patience, l->step, &l->res->eval);
+    if (l->ob) cr_observer_eval(l->ob, l->step, l->in_epoch, &l->res->eval, cr_now() - t0);
+    cr_buf b;
+    cr_buf_init(&b);
+    cr_eval_text(&b, &l->res->eval);
+    CR_INFO("Eval Result Epoch-%lld model-%lld: %s", (long long)l->in_epoch, (long long)l->step,
+            b.data);
+    cr_buf_reset(&b);
+    cr_eval_line(&b, l->step, &l->res->eval);
+    cr_err err;
+    cr_code code = keep_lock(l);
+    if (code == CR_OK && writes(l) &&
+        cr_file_append(cr_path_join(&l->res->arena, l->c->model_dir, CR_CKPT_RESULTS), b.data, b.n,
+                       &err) != CR_OK)
+        code = cr_diag_err(l->diag, &err);
+    cr_buf_clear(&b);
+    return code;
+}
+
+void cr_loop_name(loop *l) {
+    snprintf(l->res->checkpoint, sizeof(l->res->checkpoint), "%s/model.ckpt-%lld", l->c->model_dir,
+             (long long)l->step);
+}
+
+/* Makes the state.json of this step's checkpoint, with the metrics if they are known. */
+static cr_ckpt_state state_of(const loop *l, cr_arena *a) {
+    cr_ckpt_state s = {.step = l->step,
+                       .epoch = l->epoch,
+                       .data = l->pos,
+                       .train_files = cr_file_ids_digest(&l->files),
+                       .eval_files = l->ev ? cr_evaluator_data(l->ev) : (cr_data_digest){0},
+                       .seed = l->tc->seed,
+                       .lanes = l->j.lanes,
+                       .extra = cr_train_stream(&l->j, l->total_bytes, a),
+                       .split = cr_train_split(&l->j, a),
+                       .stopped = l->saved_by_signal,
+                       .train_metrics = cr_train_metrics_save(l->tm, a)};
+    cr_trainer_save(l->t, &s);
+    s.pending = l->ev && l->evaluated != l->step && (!s.stopped || evaluates_at(l->tc, l->step));
+    if (l->evaluated != l->step || !l->res->has_eval) return s;
+    const cr_eval_result *r = &l->res->eval;
+    cr_ckpt_metric *m = CR_NEW_N(a, cr_ckpt_metric, r->n + 1);
+    for (int i = 0; i < r->n; i++)
+        m[i] = (cr_ckpt_metric){r->v[i].name, r->v[i].value};
+    s.metrics = m;
+    s.n_metrics = r->n;
+    return s;
+}
+
+cr_code cr_loop_save_state(loop *l) {
+    cr_err err;
+    cr_arena a;
+    l->saved_epoch = l->epoch;
+    if (!writes(l)) return CR_OK;
+    cr_arena_init(&a, 0);
+    if (l->ob) cr_observer_saved(l->ob);
+    cr_ckpt_state s = state_of(l, &a);
+    cr_code code = cr_ckpt_save_state(l->res->checkpoint, &s, &err);
+    cr_arena_clear(&a);
+    return code == CR_OK ? CR_OK : cr_diag_err(l->diag, &err);
+}
+
+/* Returns the memory that a copy of this rank's share of a checkpoint may take: half of what is
+ * free, which the ranks of a machine share. */
+static int64_t room_for_copy(const loop *l) {
+    int64_t room = cr_mem_available() / 2;
+    if (l->j.comm) room /= cr_comm_local_size(l->j.comm);
+    return room > 0 ? room : 0;
+}
+
+/* Collective: begins to write this step's checkpoint. wait: nothing goes on meanwhile, so no copy
+ * is made. */
+static cr_code begin_save(loop *l, bool wait) {
+    cr_err err;
+    cr_arena a;
+    int n;
+    double t0 = cr_now(), span = cr_trace_begin(cr_profile_trace(l->prof));
+    l->saved_epoch = l->epoch;
+    if (writes(l)) CR_INFO("Saving checkpoint to %s...", l->res->checkpoint);
+    cr_arena_init(&a, 0);
+    cr_ckpt_state s = state_of(l, &a);
+    cr_ckpt_tensor *v = cr_trainer_tensors(&l->j, l->t, &a, &n);
+    cr_ckpt_save_opts so = {.features = cr_job_meaning(&l->j, &a),
+                            .meet = l->j.meet,
+                            .pool = l->j.pool,
+                            .memory = wait ? 0 : room_for_copy(l),
+                            .room = &l->saving.room};
+    cr_code code = cr_ckpt_save_begin(&l->saving.s, l->c->model_dir, &s, v, n, &so, &err);
+    cr_profile_span(l->prof, CR_STAGE_SAVE, span);
+    cr_arena_clear(&a);
+    memcpy(l->saving.path, l->res->checkpoint, sizeof l->saving.path);
+    l->saving.stall = cr_now() - t0;
+    return code == CR_OK ? CR_OK : cr_diag_err(l->diag, &err);
+}
+
+static void tell_saved(const loop *l, const cr_ckpt_saved *done) {
+    char size[32];
+    if (!writes(l)) return;
+    CR_INFO("Saved checkpoint to %s: %s in %d file%s, training stood still for %.3f s%s",
+            l->saving.path, cr_fmt_bytes(size, (double)done->bytes), done->files,
+            done->files == 1 ? "" : "s", l->saving.stall,
+            done->in_background ? " and went on while it was written" : "");
+}
+
+/* Collective: waits until the checkpoint that is being written is whole, if there is one, and gives
+ * it its name. */
+static cr_code end_save(loop *l) {
+    cr_err err;
+    cr_ckpt_saved done;
+    cr_ckpt_saving *s = l->saving.s;
+    if (!s) return CR_OK;
+    l->saving.s = NULL;
+    double t0 = cr_now(), span = cr_trace_begin(cr_profile_trace(l->prof));
+    /* whoever lost model_dir has said so */
+    cr_code code = agreed(l, l->lost ? CR_ERUN : keep_lock(l));
+    if (code != CR_OK) {
+        cr_ckpt_save_abort(s);
+        return code;
+    }
+    if (cr_ckpt_save_end(s, &done, &err) != CR_OK) return cr_diag_err(l->diag, &err);
+    cr_profile_span(l->prof, CR_STAGE_SAVE, span);
+    l->saving.stall += cr_now() - t0;
+    tell_saved(l, &done);
+    if (l->saving.instead >= 0 && writes(l)) cr_ckpt_delete(l->c->model_dir, l->saving.instead);
+    return CR_OK;
+}
+
+cr_code cr_loop_prune(loop *l) {
+    const cr_export_conf *ec = l->c->export_config;
+    const char *metric = cr_job_best_metric(&l->j);
+    int64_t best = -1;
+    cr_err err;
+    if (l->tc->keep_checkpoint_max == 0 || !writes(l)) return CR_OK;
+    if ((strcmp(ec->exporter_type, "best") == 0 &&
+         cr_ckpt_best_step(l->c->model_dir, metric, cr_job_larger(&l->j, metric), &best, &err) !=
+             CR_OK) ||
+        cr_ckpt_prune(l->c->model_dir, l->tc->keep_checkpoint_max, best, &err) != CR_OK)
+        return cr_diag_err(l->diag, &err);
+    return CR_OK;
+}
+
+cr_code cr_loop_evaluate_saved(loop *l) {
+    bool stop;
+    if (!l->ev || l->evaluated == l->step) return CR_OK;
+    CR_TRY(cr_job_agree(&l->j, CR_OK, &stop));
+    if (stop) return CR_OK;
+    CR_TRY(cr_loop_evaluate(l));
+    return l->evaluated == l->step ? cr_loop_save_state(l) : CR_OK;
+}
+
+/* Ends the checkpoint that was written while training went on: that one is never evaluated and
+ * never made by a signal. */
+cr_code cr_loop_settle(loop *l) {
+    if (!l->saving.s) return CR_OK;
+    double t0 = cr_now();
+    cr_code code = end_save(l);
+    if (code == CR_OK) code = agreed(l, cr_loop_prune(l));
+    l->res->save_s += cr_now() - t0;
+    return code;
+}
+
+cr_code cr_loop_poll(loop *l) {
+    return l->saving.s && cr_ckpt_save_ready(l->saving.s) ? cr_loop_settle(l) : CR_OK;
+}
+
+/* A checkpoint that was made because of a signal is not evaluated, does not count for
+ * keep_checkpoint_max, and is deleted when there is a later one. So a run that was stopped and
+ * continued leaves the same checkpoints as one that was not. */
+static cr_code save_now(loop *l, bool by_signal) {
+    bool fresh = l->saved != l->step, due = l->ev && l->evaluated != l->step;
+    bool wait = by_signal || due || is_over(l) || !l->tc->save_in_background;
+    int64_t before = l->saved_by_signal && fresh ? l->saved : -1;
+    l->saved_by_signal = by_signal && (fresh || l->saved_by_signal);
+    cr_loop_name(l);
+    cr_code code = keep_lock(l);
+    if (code == CR_OK && !fresh) code = cr_loop_save_state(l);
+    CR_TRY(agreed(l, code));
+    if (fresh) {
+        l->saving.instead = before;
+        CR_TRY(begin_save(l, wait));
+        l->saved = l->step;
+        if (!wait) return CR_OK; /* settle does the rest */
+        CR_TRY(end_save(l));
+    }
+    if (l->saved_by_signal) return CR_OK;
+    CR_TRY(cr_loop_evaluate_saved(l));
+    return cr_loop_prune(l);
+}
+
+cr_code cr_loop_save(loop *l, bool by_signal) {
+    CR_TRY(cr_loop_settle(l));
+    double t0 = cr_now(), evals = l->res->eval_s;
+    cr_code code = save_now(l, by_signal);
+    l->res->save_s += cr_now() - t0 - (l->res->eval_s - evals);
+    return code;
+}
