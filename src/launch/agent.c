@@ -4,10 +4,6 @@
 #include "launch/agent.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,6 +38,7 @@ static void send1(cr_agent *a, cr_wire_type type, uint64_t x) {
 cr_code cr_agent_init(cr_agent *a, const cr_launch *l, int fd, double now, cr_err *err) {
     *a = (cr_agent){.l = l, .link_slot = -1, .join_since = now};
     a->link.fd = -1;
+    cr_dial_init(&a->dial, l->layout.addr, l->layout.port);
     if (fd < 0) return CR_OK;
     CR_TRY(cr_link_init(&a->link, fd, false, false, &l->key, now, err));
     a->has_link = true;
@@ -54,32 +51,6 @@ void cr_agent_clear(cr_agent *a) {
         cr_pmi_clear(&a->pmi);
     }
     if (a->has_link) cr_link_clear(&a->link);
-}
-
-/* begins to connect; a name that does not resolve yet may do so later */
-static void connect_head(cr_agent *a, double now, char *why, size_t size) {
-    char port[16];
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV}, *list = NULL;
-    cr_err err;
-    snprintf(port, sizeof port, "%d", a->l->layout.port);
-    int e = getaddrinfo(a->l->layout.addr, port, &hints, &list);
-    if (e != 0) {
-        snprintf(why, size, "%s", gai_strerror(e));
-        return;
-    }
-    for (const struct addrinfo *x = list; x && !a->has_link; x = x->ai_next) {
-        int one = 1, fd = socket(x->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-        if (fd < 0) continue;
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-        if (connect(fd, x->ai_addr, x->ai_addrlen) != 0 && errno != EINPROGRESS) {
-            snprintf(why, size, "%s", strerror(errno));
-            close(fd);
-            continue;
-        }
-        if (cr_link_init(&a->link, fd, false, true, &a->l->key, now, &err) != CR_OK) break;
-        a->has_link = true;
-    }
-    freeaddrinfo(list);
 }
 
 static void join(cr_agent *a) {
@@ -97,43 +68,72 @@ static void join(cr_agent *a) {
                 .text = {{host, strlen(host)}, {l->version, strlen(l->version)}}};
     cr_link_send(&a->link, &m);
     a->joined = true;
+    cr_dial_works(&a->dial);
+}
+
+/* Node 0 was not reached at the address that was tried, or at none. */
+static void unreached(cr_agent *a, double now) {
+    const cr_layout *l = &a->l->layout;
+    const cr_dial *d = &a->dial;
+    char text[700];
+    bool news = cr_dial_restart(&a->dial);
+    a->next_try = now + TRY_EVERY;
+    if (a->n_refused >= MOST_REFUSED) {
+        snprintf(text, sizeof text, "node 0 at %s:%d: %s", l->addr, l->port, d->told);
+        finish(a, 2, text);
+    } else if (now - a->join_since >= l->join_s) {
+        snprintf(
+            text, sizeof text,
+            "node 0 at %s:%d was not reached in %.0f s: %s; is crank launch running there, with "
+            "the same --master_port?",
+            l->addr, l->port, l->join_s, d->told);
+        finish(a, 1, text);
+    } else if (news) {
+        CR_INFO("node 0 at %s:%d is not reached yet: %s; this node tries for %.0f s", l->addr,
+                l->port, d->told, l->join_s);
+    }
 }
 
 /* The connection to the head is broken, or silent for too long. */
-static void lost(cr_agent *a, const char *why, double now) {
+static void lost(cr_agent *a, const char *why, bool slow, double now) {
     const cr_layout *l = &a->l->layout;
     char text[512];
-    bool was_joined = a->joined, refused = a->link.refused;
-    snprintf(text, sizeof text, "node 0 at %s:%d is gone: %.200s", l->addr, l->port, why);
+    bool was_joined = a->joined;
+    a->n_refused += !was_joined && a->link.refused;
     cr_link_clear(&a->link);
     a->has_link = a->joined = false;
-    a->next_try = now + TRY_EVERY;
+    a->next_try = now;
+    if (!was_joined) { /* not there yet */
+        bool more = cr_dial_fail(&a->dial, why, slow);
+        if (!more || now - a->join_since >= l->join_s) unreached(a, now);
+        return;
+    }
     if (a->running) {
         cr_ranks_clear(&a->ranks);
         cr_pmi_clear(&a->pmi);
         a->running = a->ending = a->killed = false;
     }
-    if (!was_joined && refused && ++a->n_refused >= MOST_REFUSED) {
-        snprintf(text, sizeof text, "node 0 at %s:%d: %.200s", l->addr, l->port, why);
-        finish(a, 2, text);
-        return;
-    }
-    if (!was_joined) { /* not there yet */
-        if (now - a->join_since < l->join_s) return;
-        snprintf(
-            text, sizeof text,
-            "node 0 at %s:%d was not reached in %.0f s: %.200s; is crank launch running there, "
-            "with the same --master_port?",
-            l->addr, l->port, l->join_s, why);
-        finish(a, 1, text);
-        return;
-    }
+    snprintf(text, sizeof text, "node 0 at %s:%d is gone: %.200s", l->addr, l->port, why);
     a->join_since = now;
+    a->next_try = now + TRY_EVERY;
     if (a->n_lost++ < l->max_restarts)
         CR_WARN("%s; the ranks of this node were ended, and it waits for node 0 to come back",
                 text);
     else
         finish(a, 128 + SIGKILL, text);
+}
+
+static void connect_head(cr_agent *a, double now) {
+    cr_err err;
+    int fd = cr_dial_next(&a->dial);
+    if (fd < 0) {
+        unreached(a, now);
+        return;
+    }
+    if (cr_link_init(&a->link, fd, false, true, &a->l->key, now, &err) != CR_OK)
+        finish(a, 1, err.msg);
+    else
+        a->has_link = true;
 }
 
 /* ---- a generation ---- */
@@ -354,13 +354,9 @@ void cr_agent_turn(cr_agent *a, const cr_polls *p, double now, bool jumped) {
     cr_msg m;
     char why[160] = "";
     if (a->over) return;
-    if (!a->has_link && now >= a->next_try) {
-        a->next_try = now + TRY_EVERY;
-        connect_head(a, now, why, sizeof why);
-        if (!a->has_link) lost(a, why, now);
-    }
+    if (!a->has_link && now >= a->next_try) connect_head(a, now);
     if (a->has_link) {
-        if (jumped) a->link.heard = now;
+        if (jumped) a->link.heard = a->link.began = now;
         cr_link_ready(&a->link, cr_polls_of(p, a->link_slot), now);
         if (cr_link_is_open(&a->link) && !a->joined) join(a);
         while (!a->over && cr_link_next(&a->link, &m))
@@ -371,10 +367,14 @@ void cr_agent_turn(cr_agent *a, const cr_polls *p, double now, bool jumped) {
     if (a->over || !a->has_link) return;
     if (a->link.state == CR_LINK_CLOSED) {
         snprintf(why, sizeof why, "%s", a->link.broken);
-        lost(a, why, now);
-    } else if (now - a->link.heard > a->l->fault_s) {
+        lost(a, why, false, now);
+    } else if (!a->joined && (now - a->link.began > a->dial.limit ||
+                              (now - a->link.began > CR_DIAL_FIRST_S &&
+                               now - a->join_since > a->l->layout.join_s))) {
+        lost(a, "no answer", true, now);
+    } else if (a->joined && now - a->link.heard > a->l->fault_s) {
         snprintf(why, sizeof why, "nothing was heard of it for %.0f s", a->l->fault_s);
-        lost(a, why, now);
+        lost(a, why, false, now);
     } else {
         if (now - a->link.sent > PING_EVERY)
             cr_link_send(&a->link, &(cr_msg){.type = CR_WIRE_PING});

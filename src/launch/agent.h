@@ -5,6 +5,7 @@
 #ifndef CR_LAUNCH_AGENT_H
 #define CR_LAUNCH_AGENT_H
 
+#include "launch/dial.h"
 #include "launch/launch.h"
 #include "launch/link.h"
 #include "launch/pmi.h"
@@ -18,6 +19,7 @@ typedef struct cr_agent {
     cr_link link;
     int link_slot;
     bool has_link, joined;
+    cr_dial dial;
     double next_try, join_since;
     int n_lost;    /* how often the head was lost */
     int n_refused; /* how often a head hung up before we had joined */

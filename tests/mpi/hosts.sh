@@ -60,13 +60,13 @@ CRANK_JOB_SECRET=$(od -An -N16 -tx1 /dev/urandom | tr -d " \n") # nodes of anoth
 UCX_TLS=self,tcp # namespaces of one machine could share memory, and hosts cannot
 export CRANK_JOB_SECRET UCX_TLS
 settings="--set data_config.batch_size=10 --set train_config.lanes=8 --set train_config.save_checkpoints_steps=4 --set train_config.num_epochs=2"
-# host I DIR FLAGS...: crank launch on host I, as $pid_I, with 2 ranks
+# host I DIR FLAGS...: crank launch on host I, as $pid_I, with 2 ranks; files of the folder etc are those of its /etc
 host() {
     i=$1
     dir=$2
     shift 2
     # shellcheck disable=SC2086
-    unshare --uts sh -c 'hostname host$0; exec ip netns exec "$@"' "$i" "${tag}n$i" "$CRANK" launch --master_addr 10.77.0.1 \
+    unshare --uts --mount sh -c 'hostname host$0; for f in etc/*; do [ ! -f "$f" ] || mount --bind "$f" "/$f"; done; exec ip netns exec "$@"' "$i" "${tag}n$i" "$CRANK" launch --master_addr 10.77.0.1 \
         --nproc-per-node 2 --fault_timeout 3 "$@" -- train tiny.yaml --model_dir "$dir" $settings ${more:-} >"out.$i" 2>"err.$i" &
     eval "pid_$i=$!"
     last="crank launch $* on host $i into $dir"
@@ -219,6 +219,41 @@ tells 0 "runs its ranks with other arguments than node 0"
 none_left
 passed "other arguments on one host"
 
+# the name of node 0 has an IPv6 address, which comes first and where packets vanish, and one that works
+if ip netns exec "${tag}n1" ip addr add fd77::2/64 dev eth0 nodad 2>/dev/null &&
+    ip netns exec "${tag}n1" ip neigh add fd77::1 lladdr 02:00:00:00:77:77 dev eth0 nud permanent; then
+    mkdir etc
+    printf '127.0.0.1 localhost\nfd77::1 node0\n10.77.0.1 node0\n' >etc/hosts
+    since
+    both filtered --master_addr node0 --fault_timeout 20
+    host_ends 0 0
+    host_ends 1 0
+    within 15
+    same_weights one filtered
+    none_left
+    passed "an address of node 0 that does not answer: the next one is tried"
+    # when none of them answers, the reasons of all are told
+    host 1 nobody --nnodes 2 --node_rank 1 --master_addr node0 --rdzv_conf join_timeout=4
+    host_ends 1 1
+    tells 1 "node 0 at node0:29500 is not reached yet: fd77::1: no answer; 10.77.0.1: Connection refused; this node tries for 4 s"
+    tells 1 "crank launch: node 0 at node0:29500 was not reached in 4 s: fd77::1: no answer; 10.77.0.1: Connection refused; is crank"
+    # a resolver that does not answer does not keep Ctrl-C away
+    echo "nameserver fd77::1" >etc/resolv.conf
+    host 1 nobody --nnodes 2 --node_rank 1 --master_addr unknown.example
+    until_text err.1 "the nodes meet at unknown.example:29500"
+    since
+    sleep 0.5
+    kill -INT "$pid_1"
+    host_ends 1 130
+    within 3
+    rm -r etc
+    none_left
+    passed "addresses and resolvers that do not answer are told, and Ctrl-C ends at once"
+else
+    echo "skipped: no IPv6 here"
+    n_skipped=$((n_skipped + 1))
+fi
+
 # nodes that go and come: the global batch stays that of the first generation, so the bytes stay too
 elastic="--nnodes 1:2 --rdzv_conf last_call_timeout=2 --max_restarts 3 --fault_timeout 20"
 # the first two lives are held before a step of their own: rank 3, then rank 1
@@ -257,7 +292,7 @@ if ip netns exec "${tag}n1" tc qdisc add dev eth0 root netem delay 5ms loss 1% 2
     passed "a link with 5 ms of delay and 1 % of loss"
 else
     echo "skipped: tc has no netem here"
-    n_skipped=1
+    n_skipped=$((n_skipped + 1))
 fi
 clean
 trap - EXIT

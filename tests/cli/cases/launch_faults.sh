@@ -61,7 +61,10 @@ ends 0
 has_err "...rank 1 on host ... was killed by signal 9 (Killed); restart 1 of 2, from the last checkpoint"
 same_weights one kill
 # Ctrl-Z stops the ranks too; they go on with the launcher. None of them has opened a port
-launch_held pause
+launch_held pause --fault_timeout 6
+kill -TSTP $pid
+until_stopped $pid || fail "the launcher did not stop"
+until_stopped "$(rank_pid 0 pause)" || fail "rank 0 did not stop"
 for p in $pid $(ours "crank train.*--model_dir pause"); do
     for f in /proc/"$p"/fd/*; do
         case $(readlink "$f" || true) in
@@ -72,10 +75,7 @@ for p in $pid $(ours "crank train.*--model_dir pause"); do
         esac
     done
 done
-kill -TSTP $pid
-until_stopped $pid || fail "the launcher did not stop"
-until_stopped "$(rank_pid 0 pause)" || fail "rank 0 did not stop"
-sleep 4 # longer than --fault_timeout
+sleep 7 # longer than --fault_timeout
 kill -CONT $pid
 over
 ends 0
