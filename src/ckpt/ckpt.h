@@ -223,8 +223,9 @@ CR_CHECKED cr_code cr_ckpt_save_begin(cr_ckpt_saving **out, const char *model_di
 /* cr_ckpt_save_ready is collective: would cr_ckpt_save_end wait for no holder? */
 bool cr_ckpt_save_ready(cr_ckpt_saving *s);
 /* cr_ckpt_save_end is collective: it waits until all files are written, writes the texts and gives
- * the checkpoint its name. It frees s in any case. saved may be NULL. cr_ckpt_save_abort is
- * collective too and leaves model_dir as it was; NULL is fine. */
+ * the checkpoint its name. mine says whether this holder wants that; if it is not CR_OK, *err says
+ * why not, the checkpoint fails on all holders with that message, and model_dir is as before. It
+ * frees s in any case. saved may be NULL. */
 typedef struct cr_ckpt_saved {
     int files;
     int64_t bytes;      /* of all tensors */
@@ -232,8 +233,8 @@ typedef struct cr_ckpt_saved {
     int64_t copied;     /* from a copy of so many bytes */
     double write_s;     /* seconds that this holder's files took */
 } cr_ckpt_saved;
-CR_CHECKED cr_code cr_ckpt_save_end(cr_ckpt_saving *s, cr_ckpt_saved *saved, cr_err *err);
-void cr_ckpt_save_abort(cr_ckpt_saving *s);
+CR_CHECKED cr_code cr_ckpt_save_end(cr_ckpt_saving *s, cr_code mine, cr_ckpt_saved *saved,
+                                    cr_err *err);
 /* cr_ckpt_save_state rewrites only state.json of a checkpoint directory, whole or not at all. */
 CR_CHECKED cr_code cr_ckpt_save_state(const char *ckpt_dir, const cr_ckpt_state *state,
                                       cr_err *err);

@@ -316,6 +316,12 @@ static void remove_tmp(const cr_ckpt_saving *s) {
         CR_WARN("%s: cannot be removed; delete it by hand", s->tmp);
 }
 
+/* Where the path of a place lies in err itself, a copy has its own. */
+static void copy_err(cr_err *to, const cr_err *from) {
+    *to = *from;
+    if (from->at.path == from->path) to->at.path = to->path;
+}
+
 cr_code cr_ckpt_save_begin(cr_ckpt_saving **out, const char *model_dir, const cr_ckpt_state *state,
                            const cr_ckpt_tensor *v, int n, const cr_ckpt_save_opts *opts,
                            cr_err *err) {
@@ -339,8 +345,7 @@ cr_code cr_ckpt_save_begin(cr_ckpt_saving **out, const char *model_dir, const cr
     code = cr_ckpt_agree(m, code, &own);
     if (code == CR_OK) code = make_dir(s, state->step, &own);
     if (code != CR_OK) {
-        if (err) *err = own;
-        if (err && err->at.path) err->at.path = err->path;
+        if (err) copy_err(err, &own);
         free_saving(s);
         return code;
     }
@@ -431,11 +436,15 @@ static void wait_for_thread(cr_ckpt_saving *s) {
     s->running = false;
 }
 
-cr_code cr_ckpt_save_end(cr_ckpt_saving *s, cr_ckpt_saved *saved, cr_err *err) {
+cr_code cr_ckpt_save_end(cr_ckpt_saving *s, cr_code mine, cr_ckpt_saved *saved, cr_err *err) {
     /* a holder that hears nothing for long takes the others for dead, so all meet now and then */
     while (s->meet && !cr_ckpt_save_ready(s))
         usleep(20000);
     wait_for_thread(s);
+    if (mine != CR_OK) {
+        s->code = mine;
+        copy_err(&s->err, err);
+    }
     if (saved)
         *saved =
             (cr_ckpt_saved){s->cut.n_files, s->cut.bytes, s->copied > 0, s->copied, s->write_s};
@@ -447,20 +456,9 @@ cr_code cr_ckpt_save_end(cr_ckpt_saving *s, cr_ckpt_saved *saved, cr_err *err) {
         code = is_first(s) ? commit(s, &s->err) : CR_OK;
         code = cr_ckpt_agree(s->meet, code, &s->err);
     }
-    if (code != CR_OK && err) {
-        *err = s->err;
-        if (err->at.path) err->at.path = err->path;
-    }
+    if (code != CR_OK && err) copy_err(err, &s->err);
     free_saving(s);
     return code;
-}
-
-void cr_ckpt_save_abort(cr_ckpt_saving *s) {
-    if (!s) return;
-    wait_for_thread(s);
-    (void)!cr_ckpt_agree(s->meet, CR_OK, NULL); /* no holder writes any more */
-    remove_tmp(s);
-    free_saving(s);
 }
 
 cr_code cr_ckpt_save(const char *model_dir, const cr_ckpt_state *state, const cr_ckpt_tensor *v,
@@ -469,7 +467,7 @@ cr_code cr_ckpt_save(const char *model_dir, const cr_ckpt_state *state, const cr
     cr_ckpt_save_opts o = opts ? *opts : (cr_ckpt_save_opts){0};
     o.memory = 0; /* nothing goes on meanwhile */
     CR_TRY(cr_ckpt_save_begin(&s, model_dir, state, v, n, &o, err));
-    return cr_ckpt_save_end(s, NULL, err);
+    return cr_ckpt_save_end(s, CR_OK, NULL, err);
 }
 
 /* ---- leftovers ---- */

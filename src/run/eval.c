@@ -87,13 +87,13 @@ static cr_code evaluate(evaluation *e, cr_eval_result *res) {
     cr_counter_init(&counts, j->features, "eval", &j->cfg.arena);
     counts.made = true;
     counts.meet = j->meet;
-    cr_eval_run r = {cr_job_eval_paths(j),
-                     j->root->eval_config->num_steps,
-                     j->root->eval_config->log_step_count_steps,
-                     "Evaluating",
-                     &e->o->watch,
-                     &counts,
-                     *j->root->eval_input_path != 0};
+    cr_eval_run r = {.paths = cr_job_eval_paths(j),
+                     .max_steps = j->root->eval_config->num_steps,
+                     .log_every = j->root->eval_config->log_step_count_steps,
+                     .title = "Evaluating",
+                     .watch = &e->o->watch,
+                     .counter = &counts,
+                     .once = *j->root->eval_input_path != 0};
     cr_code code = cr_evaluator_run(e->ev, &r, res, e->arena, e->diag);
     if (counts.passes > 0 && cr_job_is_first(j))
         cr_counter_write(&counts, cr_path_join(e->arena, e->dir, "feature_counts_eval.json"));

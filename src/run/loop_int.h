@@ -99,7 +99,8 @@ static inline bool is_over(const loop *l) {
 }
 
 /* ---- save.c: checkpoints and their evaluations ----
- * All of it is collective, and a failure has been reported to l->diag by the rank that failed. */
+ * All of it is collective, and all ranks get the same code; a failure has been reported to l->diag
+ * by the rank that failed. */
 
 /* cr_loop_save saves a checkpoint of this step, unless there is one, and does what is due with it:
  * evaluation, deletion of old ones. by_signal: the checkpoint is made because a signal ends the

@@ -15,28 +15,39 @@
 #include "base/log.h"
 #include "run/loop_int.h"
 
-/* Called before anything is written. */
-static cr_code keep_lock(loop *l) {
-    cr_err err;
+/* Called before anything is written: is model_dir still that of this run? */
+static cr_code owns_dir(loop *l, cr_err *err) {
     if (!writes(l)) return CR_OK;
-    if (cr_ckpt_lock_keep(&l->lock, l->c->model_dir, &err) == CR_OK) return CR_OK;
-    l->lost = true;
-    return cr_diag_err(l->diag, &err);
+    if (l->lost) return cr_fail(err, CR_ERUN, "model_dir belongs to another run now");
+    cr_code code = cr_ckpt_lock_keep(&l->lock, l->c->model_dir, err);
+    l->lost = code != CR_OK;
+    return code;
+}
+
+/* Collective: reports a failure of this rank. Returns whether all ranks can continue. */
+static cr_code reported(loop *l, cr_code code, const cr_err *err) {
+    if (code != CR_OK) (void)cr_diag_err(l->diag, err);
+    return agreed(l, code);
+}
+
+/* While an evaluation runs, a checkpoint that has been written gets its name. */
+static cr_code poll_between(void *ctx) {
+    return cr_loop_poll(ctx);
 }
 
 cr_code cr_loop_evaluate(loop *l) {
     if (!l->ev || l->evaluated == l->step) return CR_OK;
-    double t0 = cr_now();
+    double t0 = cr_now(), saves = l->res->save_s;
     char title[96];
     snprintf(title, sizeof(title), "Evaluating Epoch-%lld model-%lld", (long long)l->in_epoch,
              (long long)l->step);
-    cr_eval_run r = {cr_job_eval_paths(&l->j),
-                     l->c->eval_config->num_steps,
-                     l->c->eval_config->log_step_count_steps,
-                     title,
-                     &l->o->watch,
-                     NULL,
-                     false};
+    cr_eval_run r = {.paths = cr_job_eval_paths(&l->j),
+                     .max_steps = l->c->eval_config->num_steps,
+                     .log_every = l->c->eval_config->log_step_count_steps,
+                     .title = title,
+                     .watch = &l->o->watch,
+                     .between = poll_between,
+                     .ctx = l};
     cr_kill_point("evaluate");
     cr_trainer_swap_ema(l->t);
     cr_diag told;
@@ -48,14 +59,17 @@ cr_code cr_loop_evaluate(loop *l) {
     cr_diag_clear(&told);
     if (ran == CR_ESTOP) return CR_OK; /* the loop handles the signal */
     CR_TRY(ran);
+    /* what is recorded about a checkpoint is about one that is there */
+    if (l->saved == l->step) CR_TRY(cr_loop_settle(l));
     cr_kill_point("evaluated");
     l->res->eval = result;
     l->res->has_eval = true;
     l->told = 0; /* the progress line has a new metric */
     l->evaluated = l->step;
-    l->res->eval_s += cr_now() - t0;
+    double spent = cr_now() - t0 - (l->res->save_s - saves);
+    l->res->eval_s += spent;
     cr_early_stop_note(&l->patience, l->step, &l->res->eval);
-    if (l->ob) cr_observer_eval(l->ob, l->step, l->in_epoch, &l->res->eval, cr_now() - t0);
+    if (l->ob) cr_observer_eval(l->ob, l->step, l->in_epoch, &l->res->eval, spent);
     cr_buf b;
     cr_buf_init(&b);
     cr_eval_text(&b, &l->res->eval);
@@ -64,13 +78,12 @@ cr_code cr_loop_evaluate(loop *l) {
     cr_buf_reset(&b);
     cr_eval_line(&b, l->step, &l->res->eval);
     cr_err err;
-    cr_code code = keep_lock(l);
-    if (code == CR_OK && writes(l) &&
-        cr_file_append(cr_path_join(&l->res->arena, l->c->model_dir, CR_CKPT_RESULTS), b.data, b.n,
-                       &err) != CR_OK)
-        code = cr_diag_err(l->diag, &err);
+    cr_code code = owns_dir(l, &err);
+    if (code == CR_OK && writes(l))
+        code = cr_file_append(cr_path_join(&l->res->arena, l->c->model_dir, CR_CKPT_RESULTS),
+                              b.data, b.n, &err);
     cr_buf_clear(&b);
-    return code;
+    return reported(l, code, &err);
 }
 
 void cr_loop_name(loop *l) {
@@ -106,14 +119,16 @@ static cr_ckpt_state state_of(const loop *l, cr_arena *a) {
 cr_code cr_loop_save_state(loop *l) {
     cr_err err;
     cr_arena a;
+    cr_code code = CR_OK;
     l->saved_epoch = l->epoch;
-    if (!writes(l)) return CR_OK;
     cr_arena_init(&a, 0);
     if (l->ob) cr_observer_saved(l->ob);
-    cr_ckpt_state s = state_of(l, &a);
-    cr_code code = cr_ckpt_save_state(l->res->checkpoint, &s, &err);
+    if (writes(l)) {
+        cr_ckpt_state s = state_of(l, &a);
+        code = cr_ckpt_save_state(l->res->checkpoint, &s, &err);
+    }
     cr_arena_clear(&a);
-    return code == CR_OK ? CR_OK : cr_diag_err(l->diag, &err);
+    return reported(l, code, &err);
 }
 
 /* Returns the memory that a copy of this rank's share of a checkpoint may take: half of what is
@@ -134,6 +149,7 @@ static cr_code begin_save(loop *l, bool wait) {
     l->saved_epoch = l->epoch;
     if (writes(l)) CR_INFO("Saving checkpoint to %s...", l->res->checkpoint);
     cr_arena_init(&a, 0);
+    if (l->ob) cr_observer_saved(l->ob);
     cr_ckpt_state s = state_of(l, &a);
     cr_ckpt_tensor *v = cr_trainer_tensors(&l->j, l->t, &a, &n);
     cr_ckpt_save_opts so = {.features = cr_job_meaning(&l->j, &a),
@@ -159,7 +175,7 @@ static void tell_saved(const loop *l, const cr_ckpt_saved *done) {
 }
 
 /* Collective: waits until the checkpoint that is being written is whole, if there is one, and gives
- * it its name. */
+ * it its name. This needs no vote of the ranks, so it also works after a vote that has failed. */
 static cr_code end_save(loop *l) {
     cr_err err;
     cr_ckpt_saved done;
@@ -167,13 +183,9 @@ static cr_code end_save(loop *l) {
     if (!s) return CR_OK;
     l->saving.s = NULL;
     double t0 = cr_now(), span = cr_trace_begin(cr_profile_trace(l->prof));
-    /* whoever lost model_dir has said so */
-    cr_code code = agreed(l, l->lost ? CR_ERUN : keep_lock(l));
-    if (code != CR_OK) {
-        cr_ckpt_save_abort(s);
-        return code;
-    }
-    if (cr_ckpt_save_end(s, &done, &err) != CR_OK) return cr_diag_err(l->diag, &err);
+    bool known = l->lost; /* whoever lost model_dir before has said so */
+    cr_code code = cr_ckpt_save_end(s, owns_dir(l, &err), &done, &err);
+    if (code != CR_OK) return known ? code : cr_diag_err(l->diag, &err);
     cr_profile_span(l->prof, CR_STAGE_SAVE, span);
     l->saving.stall += cr_now() - t0;
     tell_saved(l, &done);
@@ -185,14 +197,15 @@ cr_code cr_loop_prune(loop *l) {
     const cr_export_conf *ec = l->c->export_config;
     const char *metric = cr_job_best_metric(&l->j);
     int64_t best = -1;
+    cr_code code = CR_OK;
     cr_err err;
-    if (l->tc->keep_checkpoint_max == 0 || !writes(l)) return CR_OK;
-    if ((strcmp(ec->exporter_type, "best") == 0 &&
-         cr_ckpt_best_step(l->c->model_dir, metric, cr_job_larger(&l->j, metric), &best, &err) !=
-             CR_OK) ||
-        cr_ckpt_prune(l->c->model_dir, l->tc->keep_checkpoint_max, best, &err) != CR_OK)
-        return cr_diag_err(l->diag, &err);
-    return CR_OK;
+    if (l->tc->keep_checkpoint_max == 0) return CR_OK;
+    if (writes(l) && strcmp(ec->exporter_type, "best") == 0)
+        code =
+            cr_ckpt_best_step(l->c->model_dir, metric, cr_job_larger(&l->j, metric), &best, &err);
+    if (writes(l) && code == CR_OK)
+        code = cr_ckpt_prune(l->c->model_dir, l->tc->keep_checkpoint_max, best, &err);
+    return reported(l, code, &err);
 }
 
 cr_code cr_loop_evaluate_saved(loop *l) {
@@ -204,13 +217,11 @@ cr_code cr_loop_evaluate_saved(loop *l) {
     return l->evaluated == l->step ? cr_loop_save_state(l) : CR_OK;
 }
 
-/* Ends the checkpoint that was written while training went on: that one is never evaluated and
- * never made by a signal. */
 cr_code cr_loop_settle(loop *l) {
     if (!l->saving.s) return CR_OK;
     double t0 = cr_now();
     cr_code code = end_save(l);
-    if (code == CR_OK) code = agreed(l, cr_loop_prune(l));
+    if (code == CR_OK) code = cr_loop_prune(l);
     l->res->save_s += cr_now() - t0;
     return code;
 }
@@ -224,29 +235,31 @@ cr_code cr_loop_poll(loop *l) {
  * continued leaves the same checkpoints as one that was not. */
 static cr_code save_now(loop *l, bool by_signal) {
     bool fresh = l->saved != l->step, due = l->ev && l->evaluated != l->step;
-    bool wait = by_signal || due || is_over(l) || !l->tc->save_in_background;
+    bool last = is_over(l) && !due; /* nothing goes on meanwhile */
+    bool wait = by_signal || last || !l->tc->save_in_background;
     int64_t before = l->saved_by_signal && fresh ? l->saved : -1;
     l->saved_by_signal = by_signal && (fresh || l->saved_by_signal);
+    cr_err err;
     cr_loop_name(l);
-    cr_code code = keep_lock(l);
-    if (code == CR_OK && !fresh) code = cr_loop_save_state(l);
-    CR_TRY(agreed(l, code));
-    if (fresh) {
+    CR_TRY(reported(l, owns_dir(l, &err), &err));
+    if (!fresh) {
+        CR_TRY(cr_loop_save_state(l));
+    } else {
         l->saving.instead = before;
         CR_TRY(begin_save(l, wait));
         l->saved = l->step;
-        if (!wait) return CR_OK; /* settle does the rest */
-        CR_TRY(end_save(l));
+        if (wait) CR_TRY(end_save(l));
+        if (!wait && !due) return CR_OK; /* cr_loop_settle does the rest */
     }
     if (l->saved_by_signal) return CR_OK;
     CR_TRY(cr_loop_evaluate_saved(l));
-    return cr_loop_prune(l);
+    return l->saving.s ? CR_OK : cr_loop_prune(l);
 }
 
 cr_code cr_loop_save(loop *l, bool by_signal) {
-    CR_TRY(cr_loop_settle(l));
-    double t0 = cr_now(), evals = l->res->eval_s;
-    cr_code code = save_now(l, by_signal);
-    l->res->save_s += cr_now() - t0 - (l->res->eval_s - evals);
+    double t0 = cr_now(), evals = l->res->eval_s, saves = l->res->save_s;
+    cr_code code = cr_loop_settle(l);
+    if (code == CR_OK) code = save_now(l, by_signal);
+    l->res->save_s = saves + cr_now() - t0 - (l->res->eval_s - evals);
     return code;
 }

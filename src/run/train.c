@@ -391,7 +391,6 @@ static cr_code catch_up_older(loop *l, bool *moved) {
         cr_loop_name(l);
         if (code == CR_OK)
             code = l->evaluated == l->step ? cr_loop_save_state(l) : cr_loop_evaluate_saved(l);
-        code = agreed(l, code);
     }
     cr_arena_clear(&a);
     return code;
@@ -473,6 +472,7 @@ static cr_code run(loop *l) {
     bool moved = l->res->steps > 0 || l->epoch != l->saved_epoch || l->saved_by_signal;
     if (l->step >= 0 && moved) CR_TRY(cr_loop_save(l, false));
     CR_TRY(cr_loop_evaluate(l));
+    CR_TRY(cr_loop_settle(l)); /* a signal may have interrupted the evaluation */
     return l->ev && l->evaluated != l->step ? stopped(l) : CR_OK;
 }
 

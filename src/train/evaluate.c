@@ -366,7 +366,7 @@ cr_code cr_evaluator_run(cr_evaluator *e, const cr_eval_run *r, cr_eval_result *
                      .ids = &e->files};
     cr_err err;
     CR_TRY(open_data(e, &d, &l, diag));
-    cr_code code = CR_OK;
+    cr_code code = CR_OK, other = CR_OK; /* other: the result of other work */
     double t0 = cr_now(), logged = t0;
     int64_t steps = 0, seen = 0; /* seen: rows of all ranks */
     cr_plan_pack(e->plan, e->j->pool);
@@ -382,6 +382,7 @@ cr_code cr_evaluator_run(cr_evaluator *e, const cr_eval_run *r, cr_eval_result *
         seen += e->j->meet ? b->global_rows : b->n_rows;
         cr_loader_release(l, b);
         if ((code = agree(e->j, code, &err)) != CR_OK) break;
+        if (r->between && (other = r->between(r->ctx)) != CR_OK) break;
         steps++;
         double now = cr_now();
         if (r->log_every > 0 && steps % r->log_every == 0 && now - logged >= 1) {
@@ -399,9 +400,11 @@ cr_code cr_evaluator_run(cr_evaluator *e, const cr_eval_run *r, cr_eval_result *
                                               .loss = total_loss(m, losses),
                                               .seconds_left = -1});
     }
-    if (r->counter && code != CR_OK && code != CR_ESTOP) r->counter->meet = NULL;
+    bool failed = other != CR_OK || (code != CR_OK && code != CR_ESTOP);
+    if (r->counter && failed) r->counter->meet = NULL;
     if (r->counter) (void)cr_counter_take(r->counter, l, -1, -1);
     cr_loader_free(l);
+    CR_TRY(other);
     if (code == CR_OK) code = merge_seen(e, losses, &res->rows, names, &err);
     if (code == CR_OK && res->rows == 0) code = no_rows(e->j, r->paths, &err);
     if (code != CR_OK) return cr_diag_err(diag, &err);

@@ -31,6 +31,10 @@ typedef struct cr_eval_run {
     struct cr_counter *counter; /* gets the counts of the data; NULL: they are not wanted */
     /* it is the only evaluation of this run, so standard input is allowed */
     bool once;
+    /* All ranks call it after each batch, for other work that goes on meanwhile; NULL: none. A
+     * failure, which it has reported and all ranks have, ends the evaluation. */
+    cr_code (*between)(void *ctx);
+    void *ctx;
 } cr_eval_run;
 /* cr_evaluator_probe reads a batch of the eval data before the first step, so that a wrong path or
  * column, an empty file or a label that a metric cannot take is found before the first

@@ -188,7 +188,8 @@ typedef struct job {
     cr_pool *pool;       /* NULL: none */
     cr_ckpt_room *rooms; /* NULL: each copy has its own memory */
     bool small_state;
-    bool change; /* the model changes after cr_ckpt_save_begin */
+    bool change;   /* the model changes after cr_ckpt_save_begin */
+    bool unwanted; /* holder 1 does not want the checkpoint when it is written */
     cr_code code[MAX_HOLDERS];
     cr_err err[MAX_HOLDERS];
     int wrong[MAX_HOLDERS];
@@ -218,7 +219,11 @@ static void save_work(holder *h, void *ctx) {
         while (!cr_ckpt_save_ready(s))
             usleep(1000);
         cr_ckpt_saved saved;
-        code = cr_ckpt_save_end(s, &saved, &j->err[h->number]);
+        cr_err *err = &j->err[h->number];
+        cr_code mine = CR_OK;
+        if (j->unwanted && h->number == 1)
+            mine = cr_fail_at(err, CR_ERUN, ((cr_loc){"dir", 0, 0}), "the lock is lost");
+        code = cr_ckpt_save_end(s, mine, &saved, err);
         if (j->memory > 0 && saved.in_background != (saved.copied > 0)) code = CR_ERUN;
     }
     j->code[h->number] = code;
@@ -422,9 +427,27 @@ TEST(full_disk_of_one_holder) {
     }
 }
 
+TEST(unwanted_by_one_holder) {
+    for (int background = 0; background < 2; background++) {
+        char *dir = new_dir();
+        job j = {.dir = dir, .shard = 1000, .memory = background ? 1 << 20 : 0, .unwanted = true};
+        run(&j, 3, save_work);
+        for (int h = 0; h < 3; h++) {
+            CHECK_INT(j.code[h], CR_ERUN);
+            CHECK_STR(j.err[h].msg, "rank 1: the lock is lost");
+            CHECK_STR(j.err[h].at.path, "dir");
+        }
+        char **names;
+        size_t n;
+        CHECK_INT(cr_list_dir(&arena, dir, &names, &n, NULL), CR_OK);
+        CHECK_INT((int)n, 0);
+    }
+}
+
 int main(int argc, char **argv) {
     static const t_case cases[] = {CASE(same_bytes_for_any_placing), CASE(files_are_shared),
-                                   CASE(one_failure_reaches_all), CASE(full_disk_of_one_holder)};
+                                   CASE(one_failure_reaches_all), CASE(full_disk_of_one_holder),
+                                   CASE(unwanted_by_one_holder)};
     cr_arena_init(&arena, 0);
     root = mkdtemp(fast);
     if (!root) root = mkdtemp(plain);
