@@ -224,11 +224,9 @@ if ip netns exec "${tag}n1" ip addr add fd77::2/64 dev eth0 nodad 2>/dev/null &&
     ip netns exec "${tag}n1" ip neigh add fd77::1 lladdr 02:00:00:00:77:77 dev eth0 nud permanent; then
     mkdir etc
     printf '127.0.0.1 localhost\nfd77::1 node0\n10.77.0.1 node0\n' >etc/hosts
-    since
-    both filtered --master_addr node0 --fault_timeout 20
+    both filtered --master_addr node0 --fault_timeout 20 --rdzv_conf join_timeout=60
     host_ends 0 0
     host_ends 1 0
-    within 15
     same_weights one filtered
     none_left
     passed "an address of node 0 that does not answer: the next one is tried"
