@@ -14,6 +14,8 @@
 
 #include "base/buf.h"
 
+#define HANG (-1) /* in the place of a signal */
+
 static struct {
     pthread_once_t once;
     const char *point; /* NULL: no point is set */
@@ -28,7 +30,7 @@ static int signal_of(const char *name) {
         const char *name;
         int signal;
     } known[] = {{"KILL", SIGKILL}, {"TERM", SIGTERM}, {"INT", SIGINT}, {"HUP", SIGHUP},
-                 {"STOP", SIGSTOP}, {"USR1", SIGUSR1}, {"FAIL", 0}};
+                 {"STOP", SIGSTOP}, {"USR1", SIGUSR1}, {"FAIL", 0},     {"HANG", HANG}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].name, name) == 0) return known[i].signal;
     return SIGKILL;
@@ -74,6 +76,8 @@ static bool is_due(const char *name) {
 /* The signal goes to the process: worker threads block signals, so a signal to one of them would
  * never arrive. */
 static void send_signal(void) {
+    while (plan.signal == HANG)
+        pause();
     kill(getpid(), plan.signal);
 }
 

@@ -52,8 +52,9 @@ static const cr_opt opts[] = {
     FLAG(rdzv_backend, 0, "NAME", "static", "static and c10d are understood; both mean node 0"),
     FLAG(rdzv_endpoint, 0, "HOST:PORT", "none", "the same as --master_addr and --master_port"),
     FLAG(rdzv_id, 0, "ID", "none", "name of the job; nodes with another one are not let in"),
-    FLAG(rdzv_conf, 0, "KEY=VALUE,...", "join_timeout=600,last_call_timeout=30",
-         "how long to wait for nodes, and for more of them when MIN are there"),
+    FLAG(rdzv_conf, 0, "KEY=VALUE,...", "join_timeout=600,last_call_timeout=30,start_timeout=20",
+         "how long to wait for nodes, for more of them when MIN are there, and for a rank that "
+         "starts"),
     CR_OPT_AT(args, f.log_dir, "log_dir", CR_O_STR, 0, CR_O_PATH, "DIR", NULL, "none", 0, 0,
               "each rank's output also goes to DIR/attempt_N/RANK/*.log"),
     FLAG(redirects, 'r', "N", "0", "1 stdout, 2 stderr, 3 both: to --log_dir only; or 0:3,1:2"),
@@ -256,6 +257,8 @@ static cr_code launch(cr_ui *ui, const args *a, inner *in, cr_launch *job, cr_er
     job->args = digest_args(in);
     job->version = CR_VERSION;
     job->fault_s = a->fault_timeout;
+    if (l->start_s <= 0)
+        l->start_s = job->fault_s > CR_LAUNCH_START_S ? job->fault_s : CR_LAUNCH_START_S;
     job->signals = a->f.signals_to_handle;
     cr_ui_findings(ui);
     return cr_launch_run(job, &ui->exit_code, err);
@@ -297,6 +300,7 @@ static cr_code run(cr_ui *ui, const void *flags) {
                          .port = l->port,
                          .run_id = l->run_id,
                          .max_restarts = l->max_restarts,
+                         .start_s = l->start_s,
                          .because = ""};
     }
     if (in.help || is_simple(&a, l)) {

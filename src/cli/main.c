@@ -173,7 +173,6 @@ static cr_code run_command(cr_ui *ui, int argc, char **argv) {
     ui->allow_libraries = common.allow_libraries;
     if (common.allow_libraries) cr_plugin_allow();
     watch_signals(ui->cmd);
-    if (ui->cmd->job) cr_life_start();
     CR_TRY(join_ranks(ui)); /* first, so that a rank can tell the others what is wrong with it */
     CR_TRY(set_log_level(ui, &common, &level));
     CR_TRY(open_log(ui, ranks.log_dir, level, argc, argv));
@@ -223,6 +222,7 @@ int main(int argc, char **argv) {
     cr_ui ui;
     cr_err err = {0};
     int first = 0;
+    cr_life_start();
     cr_ui_init(&ui, commands);
     argc -= argc > 0;
     argv++;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/kill_point.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/plugin.h"
@@ -70,7 +71,7 @@ static cr_code meet_all(cr_comm *c, cr_err *err) {
     return cr_who_check(c->who, c->size, err);
 }
 
-cr_code cr_comm_open(cr_comm **out, const cr_place *place, cr_err *err) {
+static cr_code open_comm(cr_comm **out, const cr_place *place, cr_err *err) {
     void *entry;
     cr_err missing;
     char why[CR_COMM_WHY] = "", cure[80];
@@ -81,6 +82,7 @@ cr_code cr_comm_open(cr_comm **out, const cr_place *place, cr_err *err) {
      * It reads the variable as soon as it is loaded. */
     setenv("UCX_HANDLE_ERRORS", "none", 0);
     setenv("UCX_LOG_FILE", "stderr", 0); /* it writes to stdout, where predictions may go */
+    cr_kill_point("meet");
     if (cr_plugin_own(files[place->flavour], "cr_comm_plug_of", CR_COMM_ABI, cure, &entry,
                       &missing) != CR_OK)
         return cr_fail(err, CR_ERUN, "%s started %d ranks, but this crank cannot join them: %s",
@@ -93,6 +95,7 @@ cr_code cr_comm_open(cr_comm **out, const cr_place *place, cr_err *err) {
         return cr_fail(err, CR_ERUN, "the ranks that %s started cannot meet: %s", place->launcher,
                        why);
     }
+    cr_kill_point("met");
     c->plug->limit(limit);
     if (c->size != place->size) {
         int size = c->size;
@@ -113,6 +116,13 @@ cr_code cr_comm_open(cr_comm **out, const cr_place *place, cr_err *err) {
     }
     *out = c;
     return CR_OK;
+}
+
+cr_code cr_comm_open(cr_comm **out, const cr_place *place, cr_err *err) {
+    cr_life_meet(true);
+    cr_code code = open_comm(out, place, err);
+    cr_life_meet(false);
+    return code;
 }
 
 /* MPI_Finalize of MPICH over TCP can wait for ever (plug_mpi.c). All work is done then: the process

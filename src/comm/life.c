@@ -15,6 +15,7 @@
 
 #include "base/cpu.h"
 #include "base/guard.h"
+#include "base/kill_point.h"
 #include "base/log.h"
 
 #define EVERY      1.0 /* seconds between two records */
@@ -24,10 +25,13 @@ static int fd = -1;
 static double silence; /* seconds after which the launcher counts as gone */
 static _Atomic uint64_t n_steps, n_calls;
 static _Atomic double entered; /* time of cr_now; 0: no call is under way */
+static _Atomic bool meeting;
 
 static void tell(void) {
     double since = atomic_load(&entered), now = cr_now();
-    cr_life r = {.steps = atomic_load(&n_steps), .calls = atomic_load(&n_calls)};
+    cr_life r = {.steps = atomic_load(&n_steps),
+                 .calls = atomic_load(&n_calls),
+                 .meets = atomic_load(&meeting)};
     if (since > 0 && now > since) r.waits = (uint64_t)((now - since) * 1000) + 1;
     /* a full socket means that the launcher does not read: its silence is what counts then */
     (void)!send(fd, &r, sizeof r, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -68,6 +72,7 @@ void cr_life_start(void) {
     double seconds = 0;
     if (!text || fd >= 0) return;
     if (sscanf(text, "%d:%lf%n", &socket_fd, &seconds, &n) != 2 || text[n] || socket_fd < 0) return;
+    cr_kill_point("life");
     unsetenv(CR_LIFE_ENV); /* programs that this one starts are not the rank */
     fd = socket_fd;
     silence = seconds;
@@ -79,8 +84,12 @@ void cr_life_start(void) {
     pthread_sigmask(SIG_BLOCK, &all, &old);
     pthread_attr_init(&attr);
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    if (pthread_create(&thread, &attr, run, NULL) != 0)
-        CR_WARN("no thread for the sign of life; crank launch may take this rank for stalled");
+    if (pthread_create(&thread, &attr, run, NULL) != 0) {
+        CR_WARN(
+            "no thread for the sign of life; crank launch will not notice when this rank stalls");
+        close(fd);
+        fd = -1;
+    }
     pthread_attr_destroy(&attr);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
@@ -91,6 +100,10 @@ bool cr_life_is_watched(void) {
 
 void cr_life_step(void) {
     if (atomic_fetch_add(&n_steps, 1) < TOLD_STEPS && fd >= 0) tell();
+}
+
+void cr_life_meet(bool meets) {
+    atomic_store(&meeting, meets);
 }
 
 void cr_life_enter(void) {

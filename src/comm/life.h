@@ -19,15 +19,18 @@ typedef struct cr_life {
     uint64_t steps; /* training steps done by this process */
     uint64_t calls; /* calls of comm.h begun */
     uint64_t waits; /* milliseconds in the call that is under way; 0: none */
+    uint64_t meets; /* 1: it has not met the other ranks yet */
 } cr_life;
 
-/* cr_life_start begins to send when the environment asks for it. Call it once, before any other
- * thread that waits for ranks. */
+/* cr_life_start begins to send when the environment asks for it. It is the first thing that a
+ * process does: a rank that gives no sign for long is taken for one that hangs. */
 void cr_life_start(void);
 /* cr_life_is_watched: is there a launcher that looks after this rank? */
 bool cr_life_is_watched(void);
 /* cr_life_step counts a training step. The first steps are told at once. */
 void cr_life_step(void);
+/* cr_life_meet: the rank is about to meet the others (true), or has met them (false). */
+void cr_life_meet(bool meets);
 /* cr_life_enter and cr_life_leave stand around a call that waits for other ranks. */
 void cr_life_enter(void);
 void cr_life_leave(void);

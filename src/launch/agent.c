@@ -16,6 +16,7 @@
 
 #define TRY_EVERY  0.5 /* seconds between two attempts to reach the head */
 #define PING_EVERY 1.0
+#define START_CURE "; if a start may be so slow, raise --rdzv_conf start_timeout=SECONDS"
 /* heads that hang up at our proof; a head that strangers keep busy may do so now and then */
 #define MOST_REFUSED 6
 
@@ -212,10 +213,12 @@ static void answer(cr_rank_proc *r, const char *text, size_t n) {
     if (r->pmi >= 0) (void)!send(r->pmi, text, n, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static void release(cr_agent *a) {
+static void release(cr_agent *a, double now) {
     const char *line = cr_pmi_release(&a->pmi);
-    for (int i = 0; i < a->ranks.n; i++)
+    for (int i = 0; i < a->ranks.n; i++) {
         answer(&a->ranks.v[i], line, strlen(line));
+        a->ranks.v[i].moved = now;
+    }
 }
 
 static void ask(cr_agent *a, cr_rank_proc *r, const char *line, size_t n) {
@@ -241,7 +244,7 @@ static void ask(cr_agent *a, cr_rank_proc *r, const char *line, size_t n) {
     }
 }
 
-static void read_pmi(cr_agent *a, cr_rank_proc *r) {
+static void read_pmi(cr_agent *a, cr_rank_proc *r, double now) {
     char some[CR_PMI_LINE];
     ssize_t n = recv(r->pmi, some, sizeof some, 0);
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
@@ -250,6 +253,7 @@ static void read_pmi(cr_agent *a, cr_rank_proc *r) {
         return;
     }
     if (n < 0) return;
+    r->moved = now;
     cr_buf_add(&r->pmi_in, some, (size_t)n);
     const char *end;
     while ((end = memchr(r->pmi_in.data, '\n', r->pmi_in.n))) {
@@ -266,9 +270,8 @@ static void read_life(cr_agent *a, cr_rank_proc *r, double now) {
     cr_life state;
     ssize_t n = recv(r->life, &state, sizeof state, MSG_DONTWAIT);
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
-        close(r->life); /* it ends, or it has become another program */
+        close(r->life); /* it ends */
         r->life = -1;
-        r->has_life = false;
     }
     if (n != (ssize_t)sizeof state) return;
     r->heard = now;
@@ -281,25 +284,39 @@ static void read_life(cr_agent *a, cr_rank_proc *r, double now) {
     cr_link_send(&a->link, &m);
 }
 
+/* Does the rank hang? Its sign of life comes from a thread of its own, so a rank that hangs while
+ * it loads MPI or waits in MPI_Init goes on to give it; such a rank is found because it does not go
+ * on. One that waits at a barrier for the others is not to blame. */
+static void judge(cr_agent *a, cr_rank_proc *r, double now) {
+    char text[200] = "";
+    double most = a->l->layout.start_s;
+    if (!r->has_life && now - r->heard > most)
+        snprintf(text, sizeof text,
+                 "it has given no sign of life in the %.0f s since its start" START_CURE, most);
+    else if (r->has_life && now - r->heard > a->l->fault_s)
+        snprintf(text, sizeof text, "it has given no sign of life for %.0f s", a->l->fault_s);
+    else if (r->has_life && r->state.meets && !a->pmi.waits[r->local] && now - r->moved > most)
+        snprintf(text, sizeof text, "it has not met the other ranks by MPI for %.0f s%s" START_CURE,
+                 most,
+                 a->l->layout.standalone ? "" : "; all hosts must reach each other on all ports");
+    if (text[0]) fault(a, r, CR_FAULT_STALL, 128 + SIGKILL, text);
+}
+
 static void watch(cr_agent *a, const cr_polls *p, double now, bool jumped) {
     for (int i = 0; i < a->ranks.n; i++) {
         cr_rank_proc *r = &a->ranks.v[i];
-        if (r->pmi >= 0 && cr_polls_of(p, r->pmi_slot)) read_pmi(a, r);
+        if (r->pmi >= 0 && cr_polls_of(p, r->pmi_slot)) read_pmi(a, r, now);
         if (r->life >= 0 && cr_polls_of(p, r->life_slot)) read_life(a, r, now);
         cr_outlet_read(&r->out, cr_polls_of(p, r->out.slot) != 0);
         cr_outlet_read(&r->err, cr_polls_of(p, r->err.slot) != 0);
-        if (jumped) r->heard = now;
-        if (r->pid > 0 && r->has_life && now - r->heard > a->l->fault_s) {
-            char text[96];
-            snprintf(text, sizeof text, "it has given no sign of life for %.0f s", a->l->fault_s);
-            fault(a, r, CR_FAULT_STALL, 128 + SIGKILL, text);
-        }
+        if (jumped) r->heard = r->moved = now;
+        if (r->pid > 0 && r->life >= 0) judge(a, r, now);
     }
 }
 
 /* ---- messages of the head ---- */
 
-static void obey(cr_agent *a, const cr_msg *m) {
+static void obey(cr_agent *a, const cr_msg *m, double now) {
     char text[1024];
     switch (m->type) {
     case CR_WIRE_START: start(a, m); break;
@@ -308,7 +325,7 @@ static void obey(cr_agent *a, const cr_msg *m) {
             (void)!cr_pmi_put(&a->pmi, m->text[0].p, m->text[0].n, m->text[1].p, m->text[1].n);
         break;
     case CR_WIRE_FENCE:
-        if (a->running && m->num[0] == a->gen) release(a);
+        if (a->running && m->num[0] == a->gen) release(a, now);
         break;
     case CR_WIRE_STOP:
         if (!a->running || m->num[0] != a->gen) break;
@@ -360,7 +377,7 @@ void cr_agent_turn(cr_agent *a, const cr_polls *p, double now, bool jumped) {
         cr_link_ready(&a->link, cr_polls_of(p, a->link_slot), now);
         if (cr_link_is_open(&a->link) && !a->joined) join(a);
         while (!a->over && cr_link_next(&a->link, &m))
-            obey(a, &m);
+            obey(a, &m, now);
     }
     if (a->running) watch(a, p, now, jumped);
     if (a->running) look_at_ends(a);

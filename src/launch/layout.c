@@ -165,7 +165,8 @@ static cr_code rdzv_conf(const char *text, cr_layout *l, cr_err *err) {
         size_t offset;
     } keys[] = {{"join_timeout", offsetof(cr_layout, join_s)},
                 {"timeout", offsetof(cr_layout, join_s)},
-                {"last_call_timeout", offsetof(cr_layout, last_call_s)}};
+                {"last_call_timeout", offsetof(cr_layout, last_call_s)},
+                {"start_timeout", offsetof(cr_layout, start_s)}};
     for (const char *p = text; *p;) {
         size_t n = strcspn(p, ",");
         const char *eq = memchr(p, '=', n);

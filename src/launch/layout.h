@@ -7,8 +7,9 @@
 
 #include "base/mem.h"
 
-#define CR_LAUNCH_PORT  29500
-#define CR_LAUNCH_RANKS 4096 /* most ranks of a node, and most nodes */
+#define CR_LAUNCH_PORT    29500
+#define CR_LAUNCH_START_S 20.0
+#define CR_LAUNCH_RANKS   4096 /* most ranks of a node, and most nodes */
 
 /* torchrun's flags as texts; NULL: not given. PET_<FLAG> of the environment stands for a flag that
  * is not given. */
@@ -38,6 +39,9 @@ typedef struct cr_layout {
     const char *run_id;
     int max_restarts;
     double join_s, last_call_s;
+    /* a rank's time from its start to its first sign of life, and to go on while it meets the
+     * others; 0: CR_LAUNCH_START_S, or as long as it may be silent later */
+    double start_s;
     const char *because; /* where the numbers come from, in words */
 } cr_layout;
 

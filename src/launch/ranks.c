@@ -121,7 +121,7 @@ static cr_code start_one(cr_rank_proc *r, const cr_rank_plan *p, cr_err *err) {
         r->pmi = pmi[0];
         r->life = life[0];
         fcntl(r->pmi, F_SETFL, O_NONBLOCK);
-        r->heard = cr_now();
+        r->heard = r->moved = cr_now();
     } else {
         if (pmi[0] >= 0) close(pmi[0]);
         if (life[0] >= 0) close(life[0]);

@@ -40,8 +40,9 @@ typedef struct cr_rank_proc {
     int pmi_slot, life_slot;
     cr_buf pmi_in;
     cr_outlet out, err;
-    double heard;  /* the last sign of life */
-    bool has_life; /* it has sent one: programs that never do are not judged by it */
+    double heard;  /* the last sign of life; before it, the start */
+    double moved;  /* when it was started, or was last seen to go on while it meets the others */
+    bool has_life; /* it has sent a sign */
     cr_life state;
     bool told; /* its end, or its stall, was reported */
 } cr_rank_proc;

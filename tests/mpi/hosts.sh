@@ -252,6 +252,29 @@ else
     n_skipped=$((n_skipped + 1))
 fi
 
+# a firewall that lets only the master port through: what the ranks send to each other vanishes
+vanish() { # vanish I PEER WHICH: packets of host I to PEER vanish, unless their WHICH (sport, dport) is the master port
+    ip netns exec "${tag}n$1" ip neigh replace 10.77.0.99 lladdr 02:00:00:00:77:99 dev eth0 nud permanent &&
+        ip netns exec "${tag}n$1" ip route add "$2" via 10.77.0.99 dev eth0 table 77 &&
+        ip netns exec "${tag}n$1" ip rule add pref 10 ipproto tcp "$3" 29500 lookup main &&
+        ip netns exec "${tag}n$1" ip rule add pref 20 to "$2" lookup 77
+}
+if vanish 0 10.77.0.2 sport 2>/dev/null && vanish 1 10.77.0.1 dport 2>/dev/null; then
+    both firewall --fault_timeout 20 --rdzv_conf start_timeout=5
+    host_ends 0 137
+    host_ends 1 137
+    tells 0 "crank launch: rank [0-3] on host host[01] is stalled: it has not met the other ranks by MPI for 5 s; all hosts must reach each other on all ports;"
+    none_left
+    passed "filtered ports between the ranks"
+else
+    echo "skipped: no rules for ports here"
+    n_skipped=$((n_skipped + 1))
+fi
+for i in 0 1; do
+    ip netns exec "${tag}n$i" ip rule del pref 10 2>/dev/null
+    ip netns exec "${tag}n$i" ip rule del pref 20 2>/dev/null
+done
+
 # nodes that go and come: the global batch stays that of the first generation, so the bytes stay too
 elastic="--nnodes 1:2 --rdzv_conf last_call_timeout=2 --max_restarts 3 --fault_timeout 20"
 # the first two lives are held before a step of their own: rank 3, then rank 1

@@ -97,6 +97,35 @@ ends 0
 [ $(($(date +%s) - began)) -lt 25 ] || fail "it took too long"
 has_err "...rank 1 on host ... is stalled: it has given no sign of life for 2 s; restart 1 of 1, from the last checkpoint"
 same_weights one stop
+# a rank that is stopped before its first sign of life, and one whose main thread hangs before MPI is loaded, or before all ranks
+# have met, while its sign of life goes on: found, named, ended. A busy machine may make others slow, too, so there is more than one restart
+for how in life:1:STOP meet:1:HANG met:1:HANG; do
+    CRANK_TEST_KILL=$how CRANK_TEST_KILL_IF="RANK=1 TORCHELASTIC_RESTART_COUNT=0"
+    export CRANK_TEST_KILL CRANK_TEST_KILL_IF
+    launch "start_${how%%:*}" --max_restarts 3 --fault_timeout 20 --rdzv_conf start_timeout=5
+    unset CRANK_TEST_KILL CRANK_TEST_KILL_IF
+    over
+    ends 0
+    case $how in
+    life:*) has_err "...rank 1 on host ... is stalled: it has given no sign of life in the 5 s since its start; if a start may be so slow, raise --rdzv_conf start_timeout=SECONDS; restart 1 of 3" ;;
+    meet:*) has_err "...rank 1 on host ... is stalled: it has not met the other ranks by MPI for 5 s; if a start ...; restart 1 of 3" ;;
+    met:*) has_err "...rank ... on host ... is stalled: it has not met the other ranks by MPI for 5 s; if a start ...; restart 1 of 3" ;;
+    esac
+    same_weights one "start_${how%%:*}"
+done
+# one that is busy for longer than that, and lives, is left alone
+CRANK_TEST_KILL=step:1:HANG CRANK_TEST_KILL_IF=RANK=1
+export CRANK_TEST_KILL CRANK_TEST_KILL_IF
+launch busy --fault_timeout 4 --rdzv_conf start_timeout=4
+unset CRANK_TEST_KILL CRANK_TEST_KILL_IF
+sleep 10
+kill -0 $pid || fail "a rank that lives was ended"
+kill -INT $pid
+sleep 0.5
+kill -INT $pid
+over
+ends 130
+no_err "...is stalled..."
 # a killed launcher leaves no ranks behind
 launch_held orphan --fault_timeout 20
 kill -9 $pid
