@@ -119,6 +119,12 @@ const char *cr_errno_cure(int e) {
     return "";
 }
 
+void cr_err_copy(cr_err *to, const cr_err *from) {
+    if (!to || to == from) return;
+    *to = *from;
+    if (from->at.path == from->path) to->at.path = to->path;
+}
+
 void cr_err_cure(cr_err *err, const char *cure) {
     if (!err) return;
     size_t n = strlen(err->msg), k = strlen(cure);

@@ -69,6 +69,9 @@ static inline cr_code cr_fail_why(cr_err *err, int why, cr_code code) {
     if (err) err->why = why;
     return code;
 }
+/* cr_err_copy copies an error (to may be NULL). An assignment would not do: at.path may point into
+ * the error itself, and the copy would point into the original, which may be gone by then. */
+void cr_err_copy(cr_err *to, const cr_err *from);
 /* cr_err_cure notes that msg ends with this cure. */
 void cr_err_cure(cr_err *err, const char *cure);
 

@@ -316,12 +316,6 @@ static void remove_tmp(const cr_ckpt_saving *s) {
         CR_WARN("%s: cannot be removed; delete it by hand", s->tmp);
 }
 
-/* Where the path of a place lies in err itself, a copy has its own. */
-static void copy_err(cr_err *to, const cr_err *from) {
-    *to = *from;
-    if (from->at.path == from->path) to->at.path = to->path;
-}
-
 cr_code cr_ckpt_save_begin(cr_ckpt_saving **out, const char *model_dir, const cr_ckpt_state *state,
                            const cr_ckpt_tensor *v, int n, const cr_ckpt_save_opts *opts,
                            cr_err *err) {
@@ -345,7 +339,7 @@ cr_code cr_ckpt_save_begin(cr_ckpt_saving **out, const char *model_dir, const cr
     code = cr_ckpt_agree(m, code, &own);
     if (code == CR_OK) code = make_dir(s, state->step, &own);
     if (code != CR_OK) {
-        if (err) copy_err(err, &own);
+        cr_err_copy(err, &own);
         free_saving(s);
         return code;
     }
@@ -443,7 +437,7 @@ cr_code cr_ckpt_save_end(cr_ckpt_saving *s, cr_code mine, cr_ckpt_saved *saved, 
     wait_for_thread(s);
     if (mine != CR_OK) {
         s->code = mine;
-        copy_err(&s->err, err);
+        cr_err_copy(&s->err, err);
     }
     if (saved)
         *saved =
@@ -456,7 +450,7 @@ cr_code cr_ckpt_save_end(cr_ckpt_saving *s, cr_code mine, cr_ckpt_saved *saved, 
         code = is_first(s) ? commit(s, &s->err) : CR_OK;
         code = cr_ckpt_agree(s->meet, code, &s->err);
     }
-    if (code != CR_OK && err) copy_err(err, &s->err);
+    if (code != CR_OK) cr_err_copy(err, &s->err);
     free_saving(s);
     return code;
 }

@@ -16,7 +16,7 @@
 
 static cr_code no_room(const cr_pq_cursor *c, cr_code code, const cr_err *cause, cr_err *err) {
     if (code == CR_ENOMEM) {
-        if (err) *err = *cause;
+        cr_err_copy(err, cause);
         return code;
     }
     return cr_pq_wrong(err, c->f, c->group, c->leaf, c->page.at, cause->why, "%s", cause->msg);

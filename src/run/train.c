@@ -291,17 +291,16 @@ static cr_code end_epoch(loop *l) {
 
 /* Takes the next batch from the loader, or the one that was taken ahead. */
 static void take_batch(loop *l, batch_of *out) {
-    cr_err err;
     if (l->next.taken) {
         *out = l->next;
+        cr_err_copy(&out->err, &l->next.err);
         l->next = (batch_of){0};
         return;
     }
     *out = (batch_of){.taken = true};
-    out->code = cr_loader_next(l->data, &out->b, &out->done, &err);
+    out->code = cr_loader_next(l->data, &out->b, &out->done, &out->err);
     if (out->code == CR_OK && out->b && l->j.meet)
-        out->code = cr_model_check_batch(l->j.model, out->b, &err);
-    if (out->code != CR_OK) out->err = err;
+        out->code = cr_model_check_batch(l->j.model, out->b, &out->err);
 }
 
 /* Lets the ids of the coming batch travel while this one is computed. After a step that may be the

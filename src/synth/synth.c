@@ -462,10 +462,7 @@ static cr_code make(job *j, cr_arena *a, const cr_synth_opts *o, const char *dir
         return cr_fail(err, CR_ESTOP, "stopped by a signal; %s is as it was before", dir);
     for (int i = 0; i < j->n_files; i++) {
         if (j->files[i].code != CR_OK) {
-            if (err) {
-                *err = j->files[i].err;
-                if (err->at.path) err->at.path = err->path;
-            }
+            cr_err_copy(err, &j->files[i].err);
             return j->files[i].code;
         }
         r->bytes += j->files[i].bytes;

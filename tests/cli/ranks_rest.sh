@@ -230,11 +230,13 @@ for p in 1 2; do
     ends 0
 done
 same_weights level1 level2
-# no memory on one rank
+# no memory on one rank; a sanitizer needs the address space for itself
+if [ -z "${ASAN_OPTIONS:-}" ]; then
 # shellcheck disable=SC2086
 run on_one 'ulimit -v 400000' 2 crank train tiny.yaml --model_dir memory --threads 1 $lanes --set data_config.batch_size=60 \
     --set 'feature_configs[0].id_feature.num_buckets=1000000' --set 'feature_configs[0].id_feature.embedding_dim=96' --set train_config.global_embedding_constraints.sharding_types=[data_parallel]
 told_once 1 "rank 1 (host .*): no memory for .*user_emb.weight: .* MB needed"
+fi
 # a full disk of the rank that writes
 mkdir small
 if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=64k none small 2>/dev/null; then

@@ -309,12 +309,6 @@ void cr_loader_free(cr_loader *l) {
     cr_free(l);
 }
 
-static void copy_err(cr_err *to, const cr_err *from) {
-    if (!to) return;
-    *to = *from;
-    if (from->at.path == from->path) to->at.path = to->path;
-}
-
 /* give_back makes a parcel free again and plans the next with it. */
 static void give_back(cr_loader *l, cr_parcel *x) {
     cr_planner_return(&l->plan, x);
@@ -326,7 +320,7 @@ cr_code cr_loader_next(cr_loader *l, cr_batch **out, bool *done, cr_err *err) {
     *out = NULL;
     *done = l->finished;
     if (l->failed.code != CR_OK) {
-        copy_err(err, &l->failed);
+        cr_err_copy(err, &l->failed);
         return l->failed.code;
     }
     if (l->finished) return CR_OK;
@@ -346,8 +340,8 @@ cr_code cr_loader_next(cr_loader *l, cr_batch **out, bool *done, cr_err *err) {
         l->stats.rows += x->batch.n_rows;
     } else {
         if (x->kind == CR_PARCEL_FAILED) {
-            copy_err(&l->failed, &x->err);
-            copy_err(err, &x->err);
+            cr_err_copy(&l->failed, &x->err);
+            cr_err_copy(err, &x->err);
             code = x->err.code;
         } else
             *done = l->finished = x->last;
@@ -387,9 +381,8 @@ bool cr_loader_divides(const cr_loader *l) {
 
 bool cr_loader_first_bad(cr_loader *l, cr_err *out) {
     pthread_mutex_lock(&l->lock);
-    *out = l->seq.first_bad;
+    cr_err_copy(out, &l->seq.first_bad);
     pthread_mutex_unlock(&l->lock);
-    if (out->at.path) out->at.path = out->path;
     return out->code != CR_OK;
 }
 

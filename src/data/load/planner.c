@@ -131,8 +131,7 @@ void cr_planner_run(cr_planner *p) {
             return;
         } else if (w->kind == CR_WIN_FAILED) {
             cr_parcel *x = new_parcel(p, CR_PARCEL_FAILED);
-            x->err = w->err;
-            if (w->err.at.path == w->err.path) x->err.at.path = x->err.path;
+            cr_err_copy(&x->err, &w->err);
             p->over = true;
         } else if (have > 0 && !p->o->drop_remainder) {
             plan_batch(p, have);

@@ -63,8 +63,7 @@ static cr_code permute(const cr_sequencer *s, cr_window *w, cr_err *err) {
 static void fail_stream(cr_sequencer *s, const cr_err *err) {
     pthread_mutex_lock(s->lock);
     cr_window *w = cr_windows_new(s->out, CR_WIN_FAILED);
-    w->err = *err;
-    if (err->at.path == err->path) w->err.at.path = w->err.path;
+    cr_err_copy(&w->err, err);
     cr_windows_push(s->out, w);
     s->over = true;
     pthread_mutex_unlock(s->lock);
@@ -122,7 +121,7 @@ static bool count_bad(cr_sequencer *s, const cr_slot *slot) {
         cr_loc at = place(s, slot, &slot->bad[0], row);
         (void)!cr_fail_at(&first, CR_EDATA, at, "%s%s", row, slot->bad[0].msg);
         pthread_mutex_lock(s->lock);
-        s->first_bad = first;
+        cr_err_copy(&s->first_bad, &first);
         pthread_mutex_unlock(s->lock);
     }
     bool log = s->in->o->share.first == 0 && max > 0 && !s->in->o->silent;

@@ -1,4 +1,5 @@
 # crank launch on one machine: ranks, their output, exit codes, mistakes of the command line
+mpi_leaks
 [ -f "$(dirname "$CRANK")/comm-mpich.so" ] || skip "crank was built without comm-mpich.so (package libmpich-dev)"
 tiny_config
 tiny_data 640 64

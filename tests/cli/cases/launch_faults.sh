@@ -1,4 +1,5 @@
 # crank launch: killed, stopped and signalled ranks; restarts from checkpoints to the same bytes; nothing is left running
+mpi_leaks
 [ -f "$(dirname "$CRANK")/comm-mpich.so" ] || skip "crank was built without comm-mpich.so (package libmpich-dev)"
 [ -r /proc/self/environ ] || skip "no /proc"
 tiny_config

@@ -1,4 +1,5 @@
 # crank launch on the platforms whose variables it knows, two nodes of each, all on this machine; and TorchEasyRec's DLC line as printed
+mpi_leaks
 [ -f "$(dirname "$CRANK")/comm-mpich.so" ] || skip "crank was built without comm-mpich.so (package libmpich-dev)"
 tiny_config
 tiny_data 640 64

@@ -1,4 +1,5 @@
 # crank launch: whoever finds the port without the secret gets nothing and hurts nothing; agents that do not fit are refused
+mpi_leaks
 [ -f "$(dirname "$CRANK")/comm-mpich.so" ] || skip "crank was built without comm-mpich.so (package libmpich-dev)"
 tiny_config
 tiny_data 640 64

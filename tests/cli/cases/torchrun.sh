@@ -1,4 +1,5 @@
 # a TorchEasyRec user's lines with crank before them
+mpi_leaks
 tiny_config
 tiny_data 640 64
 run crank train tiny.yaml --model_dir want

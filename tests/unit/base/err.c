@@ -34,8 +34,10 @@ TEST(an_error_may_be_wrapped_and_copied) {
     (void)cr_fail_at(&e, CR_EDATA, ((cr_loc){path, 3, 0}), "bad value");
     path[0] = 'X'; /* the path was copied */
     (void)cr_fail_at(&e, CR_EDATA, e.at, "while reading: %s", e.msg);
-    cr_err copy = e;
-    (void)cr_fail(&e, CR_EIO, "other");
+    cr_err copy;
+    cr_err_copy(&copy, &e);
+    (void)cr_fail_at(&e, CR_EIO, ((cr_loc){"other.csv", 1, 0}), "other");
+    CHECK_STR(copy.at.path, "part-1.csv"); /* it does not point into the original */
     cr_err_text(&copy, s, sizeof(s));
     CHECK_STR(s, "part-1.csv:3: while reading: bad value");
 }
