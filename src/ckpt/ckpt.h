@@ -171,12 +171,13 @@ typedef struct cr_ckpt_save_opts {
     /* For cr_ckpt_write_tensors: it adds the files of weights to this manifest; the caller adds its
      * own files and writes it. NULL: the manifest is written with the files of the folder. */
     cr_manifest *manifest;
-    /* The rest is for checkpoints. The holders of the tensors, who save together; NULL: this
-     * process has everything. Their messages call them ranks. */
+    /* The holders of the tensors, who save together; NULL: this process has everything. Their
+     * messages call them ranks. */
     const cr_meet *meet;
     cr_pool *pool; /* its threads read the tensors; NULL: the calling thread does */
-    /* cr_ckpt_save_begin: bytes that a copy of this holder's files may take besides what room
-     * has; 0: no copy. room is kept until cr_ckpt_save_end; NULL: the copy has its own memory. */
+    /* The rest is for checkpoints. cr_ckpt_save_begin: bytes that a copy of this holder's files may
+     * take besides what room has; 0: no copy. room is kept until cr_ckpt_save_end; NULL: the copy
+     * has its own memory. */
     int64_t memory;
     cr_ckpt_room *room;
     /* bytes that a holder gets from others at a time; 0: chosen, at most 8 MiB */
@@ -240,7 +241,9 @@ CR_CHECKED cr_code cr_ckpt_save_state(const char *ckpt_dir, const cr_ckpt_state 
                                       cr_err *err);
 /* cr_ckpt_write_tensors writes shards and index.json into an existing directory (an export). The
  * format is that of a checkpoint without state.json; cr_ckpt_open reads it once it has its
- * manifest. */
+ * manifest. With opts->meet it is collective, as cr_ckpt_save is: each holder writes some of the
+ * shards, the first one everything else, and only its manifest is filled. The memory that it needs
+ * does not depend on the size of the tensors. */
 CR_CHECKED cr_code cr_ckpt_write_tensors(const char *dir, const cr_ckpt_tensor *v, int n,
                                          const cr_ckpt_save_opts *opts, cr_err *err);
 
@@ -279,6 +282,10 @@ const void *cr_ckpt_view(const cr_ckpt *c, const char *name);
 /* cr_ckpt_read converts elements first .. first+n-1 of a tensor to float. */
 CR_CHECKED cr_code cr_ckpt_read(const cr_ckpt *c, const char *name, int64_t first, int64_t n,
                                 float *out, cr_err *err);
+/* cr_ckpt_copy is for a tensor that was compared by cr_ckpt_load (in_place), under the name that it
+ * has in the model: it reads elements first .. first+n-1, and 0 for spare rows that the checkpoint
+ * lacks. Several threads may call it. */
+void cr_ckpt_copy(const cr_ckpt *c, const char *name, int64_t first, int64_t n, float *out);
 /* cr_ckpt_tell_old warns when an old version wrote the checkpoint. cr_ckpt_load calls it. */
 void cr_ckpt_tell_old(const cr_ckpt *c);
 /* cr_ckpt_verify reads every file of weights and compares its digest (for old versions its CRC-32).

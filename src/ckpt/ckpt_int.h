@@ -77,8 +77,9 @@ int cr_ckpt_number(const cr_ckpt *c, const char *name);
 const char *cr_ckpt_name_in(const cr_ckpt *c, const char *name, cr_arena *a);
 
 /* quant.c: returns the tensors as they are written: a tensor with int8_rows, which has no parts,
- * becomes three. It fails when a value of this holder cannot be stored in its type. */
-CR_CHECKED cr_code cr_ckpt_expand(cr_arena *a, const cr_ckpt_tensor *v, int n, int self,
+ * becomes three. It fails when one of the values that this holder looks at cannot be stored in its
+ * type. */
+CR_CHECKED cr_code cr_ckpt_expand(cr_arena *a, const cr_ckpt_tensor *v, int n, const cr_meet *meet,
                                   cr_ckpt_tensor **out, int *n_out, cr_err *err);
 
 /* Does this file of a checkpoint hold optimizer state? */

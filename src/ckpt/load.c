@@ -480,6 +480,18 @@ cr_code cr_ckpt_read(const cr_ckpt *c, const char *name, int64_t first, int64_t 
     return CR_OK;
 }
 
+void cr_ckpt_copy(const cr_ckpt *c, const char *name, int64_t first, int64_t n, float *out) {
+    cr_arena a;
+    cr_arena_init(&a, 0);
+    const entry *e = find(c, cr_ckpt_name_in(c, name, &a));
+    cr_arena_clear(&a);
+    if (!e) CR_BUG("a tensor that the checkpoint does not have");
+    int64_t have = e->info.n_elems - first;
+    have = have < 0 ? 0 : have < n ? have : n;
+    read_elems(e, first, have, out);
+    memset(out + have, 0, (size_t)(n - have) * sizeof(float));
+}
+
 /* ---- digests ---- */
 
 void cr_ckpt_tell_old(const cr_ckpt *c) {

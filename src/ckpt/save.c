@@ -110,28 +110,67 @@ static cr_code write_texts(const char *dir, const ckpt_cut *c, const char *featu
     return features ? write_small(dir, CKPT_FEATURES, features, strlen(features), m, err) : CR_OK;
 }
 
+/* Collective: tells all holders the digests of all files. */
+static void share_digests(ckpt_cut *c, const cr_meet *m) {
+    if (!m) return;
+    size_t *at = CR_NEW_N(&c->arena, size_t, m->n + 1);
+    uint64_t *all = CR_NEW_N(&c->arena, uint64_t, c->n_files + 1);
+    for (int pass = 0; pass < 2; pass++) {
+        size_t k = 0;
+        for (int h = 0; h < m->n; h++) {
+            at[h] = k * sizeof *all;
+            for (int i = 0; i < c->n_files; i++) {
+                ckpt_cut_file *f = &c->files[i];
+                if (f->writer != h) continue;
+                if (pass == 0 && h == m->self) all[k] = f->digest;
+                if (pass == 1) f->digest = all[k];
+                k++;
+            }
+        }
+        at[m->n] = k * sizeof *all;
+        if (pass == 0) m->gather(m->ctx, all, at);
+    }
+}
+
+/* Writes what the first holder alone writes. */
+static cr_code finish_tensors(const char *dir, const ckpt_cut *cut, const cr_ckpt_save_opts *o,
+                              cr_err *err) {
+    cr_manifest *own = o->manifest ? NULL : cr_manifest_new();
+    cr_code code = write_texts(dir, cut, o->features, own ? own : o->manifest, err);
+    if (code == CR_OK && own) code = cr_manifest_add_dir(own, dir, err);
+    if (code == CR_OK && own) code = cr_manifest_write(own, dir, err);
+    cr_manifest_free(own);
+    return code;
+}
+
 cr_code cr_ckpt_write_tensors(const char *dir, const cr_ckpt_tensor *v, int n,
                               const cr_ckpt_save_opts *opts, cr_err *err) {
     static const cr_ckpt_save_opts none;
     const cr_ckpt_save_opts *o = opts ? opts : &none;
+    const cr_meet *m = o->meet;
     int64_t limit = o->shard_bytes > 0 ? o->shard_bytes : CKPT_EXPORT_FILE;
     cr_arena a;
     cr_arena_init(&a, 0);
     cr_ckpt_tensor *all;
     int n_all;
-    cr_manifest *own = o->manifest ? NULL : cr_manifest_new();
-    cr_manifest *m = own ? own : o->manifest;
     ckpt_cut cut = {0};
     writer w = {.cut = &cut, .dir = dir};
-    ckpt_fill fill = {.cut = &cut, .take = write_bytes, .ctx = &w};
-    cr_code code = cr_ckpt_expand(&a, v, n, 0, &all, &n_all, err);
-    if (code == CR_OK) code = cr_ckpt_cut_init(&cut, all, n_all, limit, o->whole, 1, err);
-    if (code == CR_OK) code = cr_ckpt_fill(&fill, err);
-    if (code == CR_OK) code = write_texts(dir, &cut, o->features, m, err);
-    if (code == CR_OK && own) code = cr_manifest_add_dir(own, dir, err);
-    if (code == CR_OK && own) code = cr_manifest_write(own, dir, err);
+    ckpt_fill fill = {.cut = &cut, .meet = m, .pool = o->pool, .take = write_bytes, .ctx = &w};
+    cr_code code = cr_ckpt_expand(&a, v, n, m, &all, &n_all, err);
+    if (code == CR_OK)
+        code = cr_ckpt_cut_init(&cut, all, n_all, limit, o->whole, m ? m->n : 1, err);
+    code = cr_ckpt_agree(m, code, err);
+    if (code == CR_OK) {
+        code = cr_ckpt_fill(&fill, err);
+        cr_st_abort(w.file); /* another holder failed in the middle of a file */
+        code = cr_ckpt_agree(m, code, err);
+    }
+    if (code == CR_OK) {
+        share_digests(&cut, m);
+        if (!m || m->self == 0) code = finish_tensors(dir, &cut, o, err);
+        code = cr_ckpt_agree(m, code, err);
+    }
     cr_ckpt_cut_clear(&cut);
-    cr_manifest_free(own);
     cr_arena_clear(&a);
     return code;
 }
@@ -333,7 +372,7 @@ cr_code cr_ckpt_save_begin(cr_ckpt_saving **out, const char *model_dir, const cr
     s->model_dir = cr_arena_strdup(&s->arena, model_dir);
     s->features = o->features ? cr_arena_strdup(&s->arena, o->features) : NULL;
     state_text(&s->state, state);
-    cr_code code = cr_ckpt_expand(&s->arena, v, n, m ? m->self : 0, &all, &n_all, &own);
+    cr_code code = cr_ckpt_expand(&s->arena, v, n, m, &all, &n_all, &own);
     if (code == CR_OK)
         code = cr_ckpt_cut_init(&s->cut, all, n_all, o->shard_bytes, o->whole, m ? m->n : 1, &own);
     code = cr_ckpt_agree(m, code, &own);
@@ -381,29 +420,6 @@ bool cr_ckpt_save_ready(cr_ckpt_saving *s) {
     return ready;
 }
 
-/* Collective: tells all holders the digests of all files. */
-static void share_digests(cr_ckpt_saving *s) {
-    const cr_meet *m = s->meet;
-    if (!m) return;
-    size_t *at = CR_NEW_N(&s->arena, size_t, m->n + 1);
-    uint64_t *all = CR_NEW_N(&s->arena, uint64_t, s->cut.n_files + 1);
-    for (int pass = 0; pass < 2; pass++) {
-        size_t k = 0;
-        for (int h = 0; h < m->n; h++) {
-            at[h] = k * sizeof *all;
-            for (int i = 0; i < s->cut.n_files; i++) {
-                ckpt_cut_file *f = &s->cut.files[i];
-                if (f->writer != h) continue;
-                if (pass == 0 && h == m->self) all[k] = f->digest;
-                if (pass == 1) f->digest = all[k];
-                k++;
-            }
-        }
-        at[m->n] = k * sizeof *all;
-        if (pass == 0) m->gather(m->ctx, all, at);
-    }
-}
-
 /* Makes the checkpoint whole and gives it its name. */
 static cr_code commit(cr_ckpt_saving *s, cr_err *err) {
     const char *trash = NULL;
@@ -446,7 +462,7 @@ cr_code cr_ckpt_save_end(cr_ckpt_saving *s, cr_code mine, cr_ckpt_saved *saved, 
     if (code != CR_OK) {
         remove_tmp(s);
     } else {
-        share_digests(s);
+        share_digests(&s->cut, s->meet);
         code = is_first(s) ? commit(s, &s->err) : CR_OK;
         code = cr_ckpt_agree(s->meet, code, &s->err);
     }

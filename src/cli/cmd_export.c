@@ -52,14 +52,12 @@ static cr_code run(cr_ui *ui, const void *flags) {
         .asset_files = a->asset_files,
         .additional_export_config = a->additional_export_config,
         .threads = (int)a->threads,
+        .comm = ui->comm,
     };
     if (!o.embedding_dtype) CR_TRY(quant_emb(ui, &o.embedding_dtype));
     cr_config_from(&a->config, &o.config);
     char checkpoint[1088] = "";
-    /* an export is one folder, which the first rank makes while the others wait */
-    bool any;
-    cr_code code = ui->place.rank == 0 ? cr_export(&o, checkpoint, &ui->diag) : CR_OK;
-    CR_TRY(cr_comm_vote(ui->comm, code, false, &any));
+    CR_TRY(cr_export(&o, checkpoint, &ui->diag));
     cr_ui_findings(ui);
     cr_ui_say("exported  %s\n  checkpoint  %s\n", a->export_dir, checkpoint);
     cr_ui_next(ui,

@@ -203,7 +203,7 @@ static cr_code prepare(cr_job *j, const cr_job_opts *o, cr_diag *diag) {
     }
     j->batch = of_all(j, c->data_config->batch_size);
     j->lanes = cr_lanes_for(c->train_config->lanes, j->batch);
-    if (j->comm) CR_TRY(divide_lanes(j, diag));
+    if (j->comm && !o->no_batches) CR_TRY(divide_lanes(j, diag));
     const cr_sparse_optim_conf *sparse = c->train_config->sparse_optimizer;
     j->accept_changed_features = o->config && o->config->accept_changed_features;
     cr_kern_init();

@@ -49,7 +49,7 @@ typedef struct cr_job {
     int n_reserved;
     bool accept_changed_features;
     const char *plan; /* where tables lie, as the text of plan.json (placing.h); NULL: none */
-    cr_ckpt *mapped;  /* an export whose tables are read where they lie; NULL: none */
+    cr_ckpt *mapped;  /* a checkpoint or export whose tables are read where they lie; NULL: none */
     uint64_t
         first_weights;    /* digest of the files that a new training's weights are from; 0: none */
     const char *verified; /* a checkpoint that was compared with its digests when it was chosen */
@@ -59,6 +59,7 @@ typedef struct cr_job_opts {
     int threads;
     bool train;             /* tables get optimizer state */
     bool with_labels;       /* build losses and metrics too */
+    bool no_batches;        /* no data is read, so ranks need not share lanes */
     bool exported;          /* the precision is that of export_config, else that of train_config */
     const char *reserved;   /* comma list of columns that are carried along; NULL: none */
     const char *data_paths; /* the data whose columns ALL_COLUMNS means */
@@ -116,6 +117,10 @@ CR_CHECKED cr_code cr_job_alloc(cr_job *j, cr_err *err);
  * read in the mapped files, in their stored type. Tables that cannot be mapped, and everything in a
  * checkpoint, are loaded as usual. */
 CR_CHECKED cr_code cr_job_map(cr_job *j, const char *path, cr_err *err);
+/* cr_job_copy is called before cr_job_alloc by a job that only writes the weights of path to other
+ * files: no table gets memory, and the tensors of cr_job_tensors read rows from the files of path.
+ * cr_job_load_weights then compares tables and loads the rest. */
+CR_CHECKED cr_code cr_job_copy(cr_job *j, const char *path, cr_err *err);
 CR_CHECKED cr_code cr_job_load_weights(cr_job *j, const char *path, cr_diag *diag);
 /* cr_job_meaning returns the meaning of the model's numbers, for its checkpoints and exports.
  * cr_job_same_meaning compares it with that of a checkpoint: differences are errors, or warnings if

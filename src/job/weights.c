@@ -125,6 +125,24 @@ static void put_plane(void *ctx, int64_t first, int64_t n, const float *in) {
     }
 }
 
+/* The weights of a table that lie in a file. They are rounded as they would be in memory. */
+typedef struct stored {
+    const cr_ckpt *from;
+    const char *name;
+    int half;
+} stored;
+
+static void get_stored(void *ctx, int64_t first, int64_t n, float *out) {
+    const stored *s = ctx;
+    uint16_t some[256];
+    cr_ckpt_copy(s->from, s->name, first, n, out);
+    for (int64_t i = 0, m; s->half && i < n; i += m) {
+        m = n - i < 256 ? n - i : 256;
+        cr_kern->to16(some, out + i, m, s->half);
+        cr_kern->from16(out + i, some, m, s->half);
+    }
+}
+
 /* Says which holder has which rows and columns of a tensor. */
 static void add_parts(cr_ckpt_tensor *t, cr_arena *a, const cr_placing *p, int64_t width) {
     cr_ckpt_part *parts = CR_NEW_N(a, cr_ckpt_part, p->n);
@@ -141,7 +159,7 @@ static void add_parts(cr_ckpt_tensor *t, cr_arena *a, const cr_placing *p, int64
 
 /* Adds a plane of a table: state says which plane of optimizer state, -1 the weights. */
 static void add_plane(list *l, cr_arena *a, const char *name, cr_table *t, int state) {
-    static const cr_dtype stored[] = {
+    static const cr_dtype types[] = {
         [0] = CR_DT_F32, [CR_HALF_BF16] = CR_DT_BF16, [CR_HALF_FP16] = CR_DT_F16};
     bool rows = state >= 0 && state >= t->optim->elem_state; /* one number per row */
     const cr_owner *o = t->owner;
@@ -151,7 +169,7 @@ static void add_plane(list *l, cr_arena *a, const char *name, cr_table *t, int s
     *out = (cr_ckpt_tensor){.name = name,
                             .n_dims = rows ? 1 : 2,
                             .shape = {t->n_rows, p->width},
-                            .dtype = state < 0 ? stored[t->half] : CR_DT_F32,
+                            .dtype = state < 0 ? types[t->half] : CR_DT_F32,
                             .get = get_plane,
                             .put = put_plane,
                             .in_place = state < 0 && t->size == 0 && !o,
@@ -188,6 +206,12 @@ cr_ckpt_tensor *cr_job_tensors(cr_job *j, const cr_planes *t, cr_arena *a, int *
         int first = l.n;
         if (tab->owner && !tab->owner->placing) continue; /* the owner saves its rows */
         add_plane(&l, a, tab->name, tab, -1);
+        if (m->tables[i]->in_file) {
+            stored *s = CR_NEW(a, stored);
+            *s = (stored){j->mapped, tab->name, tab->half};
+            l.v[l.n - 1].get = get_stored;
+            l.v[l.n - 1].ctx = s;
+        }
         for (int p = 0; t && o && p < o->elem_state + o->row_state; p++)
             add_plane(&l, a, cr_arena_printf(a, "state.%s.%s", tab->name, o->state_names[p]), tab,
                       p);
@@ -221,6 +245,18 @@ cr_code cr_job_map(cr_job *j, const char *path, cr_err *err) {
     j->mapped = c;
     for (int i = 0; i < j->model->n_tables; i++)
         map_table(j->model->tables[i], c);
+    return CR_OK;
+}
+
+static cr_code open_weights(const cr_job *j, const char *path, cr_ckpt **out, cr_err *err) {
+    return cr_job_needs(j) == CR_NEED_ALL ? cr_ckpt_open(out, path, err)
+                                          : cr_ckpt_open_weights(out, path, err);
+}
+
+cr_code cr_job_copy(cr_job *j, const char *path, cr_err *err) {
+    CR_TRY(open_weights(j, path, &j->mapped, err));
+    for (int i = 0; i < j->model->n_tables; i++)
+        j->model->tables[i]->in_file = !j->model->tables[i]->table.owner;
     return CR_OK;
 }
 
@@ -336,10 +372,7 @@ cr_code cr_job_same_meaning(const cr_job *j, const cr_ckpt *c, bool fine_tune, c
 cr_code cr_job_load_weights(cr_job *j, const char *path, cr_diag *diag) {
     cr_err err;
     cr_ckpt *c = j->mapped;
-    cr_code opened = c                                ? CR_OK
-                     : cr_job_needs(j) == CR_NEED_ALL ? cr_ckpt_open(&c, path, &err)
-                                                      : cr_ckpt_open_weights(&c, path, &err);
-    if (opened != CR_OK) return cr_diag_err(diag, &err);
+    if (!c && open_weights(j, path, &c, &err) != CR_OK) return cr_diag_err(diag, &err);
     int n;
     cr_ckpt_tensor *v = cr_job_tensors(j, NULL, &j->cfg.arena, &n);
     cr_ckpt_load_opts lo = {.allow_extra = true,

@@ -481,7 +481,7 @@ cr_code cr_model_alloc(cr_model *m, const cr_model_opts *o, cr_err *err) {
                               .trainable = t->trainable,
                               .optim = own ? t->optim : o->optim,
                               .optim_conf = own ? t->optim_conf : o->optim_conf};
-        if (t->table.owner)
+        if (t->table.owner || t->in_file)
             cr_table_describe(&t->table, &spec, t->table.owner);
         else if (t->mapped)
             cr_table_map(&t->table, &spec, t->mapped);

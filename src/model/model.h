@@ -29,6 +29,7 @@ typedef struct cr_model_table {
     bool seq; /* used by sequence groups: another parameter than a pooled table of the same name */
     int half; /* storage of the weights: CR_HALF_… of kern.h */
     const void *mapped; /* where its rows lie already (cr_table_map); NULL: memory is allocated */
+    bool in_file; /* nothing looks rows up, they are only copied from file to file: no memory */
     /* how the table is cut over the holders of the batches; NULL, or no shards: it is not. Set
      * before cr_model_alloc; borrowed. */
     const cr_placing *placing;

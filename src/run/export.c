@@ -2,6 +2,9 @@
  * export.c - writes one self-contained directory to ship: config, weights, fg.json, vocabularies, a
  * schema of inputs and outputs. Everything is written into a hidden directory beside it, which is
  * then renamed, so the export is either whole or absent.
+ *
+ * Tables never come into memory: their rows go from the files of the checkpoint to those of the
+ * export. Several ranks share these files; the first one writes all others.
  */
 #include <stdio.h>
 #include <string.h>
@@ -155,18 +158,35 @@ static cr_code copy_assets(cr_job *j, const cr_export_opts *o, const char *dir, 
     return CR_OK;
 }
 
-static cr_code fill(cr_job *j, const cr_export_opts *o, const char *dir, cr_err *err) {
-    cr_buf b;
-    cr_buf_init(&b);
+typedef struct exporting {
+    const cr_export_opts *o;
+    cr_diag *diag;
+    cr_job j;
+    cr_outdir *dir;  /* only the first rank has it; NULL: it is not open */
+    const char *tmp; /* where all ranks write */
+} exporting;
+
+/* Collective: writes the weights, and adds their files to m. */
+static cr_code write_weights(exporting *e, cr_manifest *m, cr_err *err) {
+    cr_job *j = &e->j;
     int n;
-    const emb_type *type = find_emb_type(o->embedding_dtype);
     cr_ckpt_tensor *v = cr_job_tensors(j, NULL, &j->cfg.arena, &n);
-    set_emb_type(j, v, n, type);
+    set_emb_type(j, v, n, find_emb_type(e->o->embedding_dtype));
     cr_ckpt_save_opts so = {.whole = true,
                             .features = cr_job_meaning(j, &j->cfg.arena),
-                            .manifest = cr_manifest_new()};
-    cr_code code = cr_ckpt_write_tensors(dir, v, n, &so, err);
-    if (code == CR_OK) code = cr_copy_assets(j->features, dir, &j->cfg.arena, err);
+                            .manifest = m,
+                            .meet = j->meet,
+                            .pool = j->pool};
+    return cr_ckpt_write_tensors(e->tmp, v, n, &so, err);
+}
+
+/* Writes everything else, of which the manifest comes last. */
+static cr_code write_rest(exporting *e, cr_manifest *m, cr_err *err) {
+    cr_job *j = &e->j;
+    const char *dir = e->tmp;
+    cr_buf b;
+    cr_buf_init(&b);
+    cr_code code = cr_copy_assets(j->features, dir, &j->cfg.arena, err);
     if (code == CR_OK) code = cr_libs_copy(&j->cfg.doc, dir, err);
     if (code == CR_OK) {
         code = own_config(j, &b, err);
@@ -179,18 +199,17 @@ static cr_code fill(cr_job *j, const cr_export_opts *o, const char *dir, cr_err 
     }
     if (code == CR_OK) {
         cr_buf_reset(&b);
-        schema(j, type, &b);
+        schema(j, find_emb_type(e->o->embedding_dtype), &b);
         code = write_text(dir, "schema.json", &b, err);
     }
     if (code == CR_OK) {
         cr_buf_reset(&b);
-        acc_json(o, type, &b);
+        acc_json(e->o, find_emb_type(e->o->embedding_dtype), &b);
         code = write_text(dir, "model_acc.json", &b, err);
     }
-    if (code == CR_OK) code = copy_assets(j, o, dir, err);
-    if (code == CR_OK) code = cr_manifest_add_dir(so.manifest, dir, err);
-    if (code == CR_OK) code = cr_manifest_write(so.manifest, dir, err);
-    cr_manifest_free(so.manifest);
+    if (code == CR_OK) code = copy_assets(j, e->o, dir, err);
+    if (code == CR_OK) code = cr_manifest_add_dir(m, dir, err);
+    if (code == CR_OK) code = cr_manifest_write(m, dir, err);
     cr_buf_clear(&b);
     return code;
 }
@@ -278,39 +297,106 @@ static void note_foreign(const cr_job *j, const char *config, cr_diag *diag) {
     }
 }
 
-cr_code cr_export(const cr_export_opts *o, char *checkpoint, cr_diag *diag) {
-    cr_job j;
-    memset(&j, 0, sizeof(j));
+/* Collective: reports a failure of this rank. Returns whether all ranks can continue. */
+static cr_code agreed(exporting *e, cr_code code, const cr_err *err) {
+    if (code != CR_OK && err) (void)cr_diag_err(e->diag, err);
+    return cr_job_agree(&e->j, code, NULL);
+}
+
+static cr_code open_job(exporting *e) {
     cr_err err;
+    cr_job_opts jo = {.config = &e->o->config,
+                      .comm = e->o->comm,
+                      .no_batches = true,
+                      .threads = e->o->threads};
+    if (check_flags(e->o, &err) != CR_OK) return cr_diag_err(e->diag, &err);
+    return cr_job_open(&e->j, &jo, e->diag);
+}
+
+/* Ranks with other flags would write other files. */
+static cr_code alike(exporting *e) {
+    const cr_export_opts *o = e->o;
+    const char *type = find_emb_type(o->embedding_dtype)->name;
+    return cr_job_alike(&e->j,
+                        cr_arena_printf(&e->j.cfg.arena,
+                                        "--export_dir %s --embedding_dtype %s --checkpoint_path %s",
+                                        o->export_dir, type,
+                                        o->checkpoint_path ? o->checkpoint_path : ""),
+                        e->diag);
+}
+
+static cr_code restore(exporting *e, const char *path) {
+    cr_err err;
+    cr_job *j = &e->j;
+    /* one rank of each machine compares the bytes with their digests, for all others there */
+    if (j->comm && cr_comm_local_rank(j->comm) > 0) j->verified = path;
+    if (cr_job_copy(j, path, &err) != CR_OK || cr_job_alloc(j, &err) != CR_OK)
+        return cr_diag_err(e->diag, &err);
+    CR_INFO("Restoring checkpoint from %s...", path);
+    return cr_job_load_weights(j, path, e->diag);
+}
+
+/* Collective: the first rank makes the folder, and all write into it. */
+static cr_code open_dir(exporting *e) {
+    cr_err err;
+    cr_job *j = &e->j;
+    bool first = cr_job_is_first(j);
+    cr_code code = first ? cr_outdir_open(&e->dir, e->o->export_dir, &err) : CR_OK;
+    CR_TRY(agreed(e, code, &err));
+    if (first) e->tmp = cr_outdir_tmp(e->dir);
+    if (!j->comm) return CR_OK;
+    int64_t n = first ? (int64_t)strlen(e->tmp) + 1 : 0;
+    cr_comm_share(j->comm, &n, sizeof n, 0);
+    char *tmp = CR_NEW_N(&j->cfg.arena, char, n);
+    if (first) memcpy(tmp, e->tmp, (size_t)n);
+    cr_comm_share(j->comm, tmp, (size_t)n, 0);
+    e->tmp = tmp;
+    if (!first && cr_store_moves(tmp) && !cr_path_is_dir(tmp))
+        code = cr_fail_at(&err, CR_ERUN, ((cr_loc){tmp, 0, 0}),
+                          "the first rank made this folder, but it is not here; give an "
+                          "--export_dir on a file system that all ranks share, or export with one "
+                          "process, which makes the same files");
+    return agreed(e, code, &err);
+}
+
+static cr_code write_all(exporting *e) {
+    cr_err err;
+    cr_manifest *m = cr_manifest_new();
+    cr_code code = agreed(e, write_weights(e, m, &err), &err);
+    if (code == CR_OK && e->dir) {
+        code = write_rest(e, m, &err);
+        if (code == CR_OK) {
+            code = cr_outdir_commit(e->dir, &err);
+            e->dir = NULL;
+        }
+    }
+    cr_manifest_free(m);
+    return agreed(e, code, &err);
+}
+
+/* Between the parts all ranks agree whether they can go on. */
+cr_code cr_export(const cr_export_opts *o, char *checkpoint, cr_diag *diag) {
+    exporting e = {.o = o, .diag = diag};
     char *path = NULL;
     int64_t step;
-    if (check_flags(o, &err) != CR_OK) return cr_diag_err(diag, &err);
-    cr_job_opts jo = {.config = &o->config, .threads = o->threads};
-    cr_code code = cr_job_open(&j, &jo, diag);
-    if (code == CR_OK &&
-        (cr_job_checkpoint(&j, o->checkpoint_path, true, &path, &step, &err) != CR_OK ||
-         cr_job_alloc(&j, &err) != CR_OK))
-        code = cr_diag_err(diag, &err);
+    cr_code code = open_job(&e);
+    e.j.comm = o->comm; /* also when the config could not be loaded: all ranks must hear of it */
+    code = agreed(&e, code, NULL);
+    if (code == CR_OK) code = agreed(&e, alike(&e), NULL);
+    if (code == CR_OK)
+        code = cr_job_checkpoint_of_all(&e.j, o->checkpoint_path, true, &path, &step, diag);
+    if (code == CR_OK) code = agreed(&e, cr_job_alike_weights(&e.j, path, diag), NULL);
     if (code == CR_OK) {
         snprintf(checkpoint, 1088, "%s", path);
-        CR_INFO("Restoring checkpoint from %s...", path);
-        code = cr_job_load_weights(&j, path, diag);
+        code = agreed(&e, restore(&e, path), NULL);
     }
-    if (code == CR_OK) {
-        cr_outdir *d;
-        if ((code = cr_outdir_open(&d, o->export_dir, &err)) == CR_OK) {
-            if ((code = fill(&j, o, cr_outdir_tmp(d), &err)) == CR_OK)
-                code = cr_outdir_commit(d, &err);
-            else
-                cr_outdir_abort(d);
-        }
-        if (code == CR_OK) {
-            note_foreign(&j, o->config.path, diag);
-            CR_INFO("Exported to %s", o->export_dir);
-        } else {
-            cr_diag_err(diag, &err);
-        }
+    if (code == CR_OK) code = open_dir(&e);
+    if (code == CR_OK) code = write_all(&e);
+    cr_outdir_abort(e.dir); /* of an export that failed */
+    if (code == CR_OK && cr_job_is_first(&e.j)) {
+        note_foreign(&e.j, o->config.path, diag);
+        CR_INFO("Exported to %s", o->export_dir);
     }
-    cr_job_close(&j);
+    cr_job_close(&e.j);
     return code;
 }

@@ -61,6 +61,7 @@ CR_CHECKED cr_code cr_eval(const cr_eval_opts *o, cr_eval_result *res, cr_arena 
 CR_CHECKED cr_code cr_export_look(const char *dir, bool *is_export, cr_err *err);
 typedef struct cr_export_opts {
     cr_config_opts config;
+    cr_comm *comm; /* the other ranks, which share the work; NULL: this process is alone */
     const char *checkpoint_path;
     const char *export_dir;
     const char *asset_files;              /* comma list */

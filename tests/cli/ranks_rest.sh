@@ -74,12 +74,49 @@ done
 same class1/train_eval_result_v2.txt class3/train_eval_result_v2.txt
 
 # ---- export, prediction: the bytes of one process ----
-for p in 1 2; do
-    run ranks $p crank export many1/pipeline.config --export_dir export$p
-    ends 0
-    [ "$(grep -c '^exported ' "$out")" -eq 1 ] || fail "not one summary"
+for type in FP32 FP16 BF16 INT8; do
+    for p in 1 2 3; do
+        run ranks $p crank export many1/pipeline.config --export_dir $type$p --embedding_dtype $type
+        ends 0
+        [ "$(grep -c '^exported ' "$out")" -eq 1 ] || fail "not one summary"
+        same ${type}1 $type$p
+    done
 done
-same export1 export2
+mv FP321 export1
+# no rank needs memory for a table: the limit is less than one table has
+sed 's/num_buckets: 50, embedding_dim: 4/num_buckets: 400000, embedding_dim: 64/' tiny.yaml >wide.yaml
+run crank train wide.yaml --model_dir wide -q --eval_input_path= --set train_config.num_epochs=1
+ends 0
+for p in 1 2 3; do
+    [ -z "${ASAN_OPTIONS#detect_leaks=0}" ] || continue # the sanitizer needs memory for itself
+    run ranks $p sh -c 'ulimit -d 90000; exec "$0" "$@"' "$CRANK" export wide/pipeline.config --export_dir wide$p --threads 1
+    ends 0
+    same wide1 wide$p
+    [ "$(wc -c <wide$p/model-00001-of-00001.safetensors)" -gt 102400000 ] || fail "the table is too small for the test"
+done
+# a full disk, a rank that is killed, another type or another folder for one rank
+run ranks 2 sh -c 'ulimit -f 16384; exec "$0" "$@"' "$CRANK" export wide/pipeline.config --export_dir wide_full
+told_once 1 "rank 0: cannot write: File too large"
+# shellcheck disable=SC2010
+[ -z "$(ls -A | grep wide_full)" ] || fail "left behind: $(ls -A)"
+may_be_killed=yes
+run ranks 2 env CRANK_TEST_KILL=write:2 timeout -k 2 60 "$CRANK" export many1/pipeline.config --export_dir killed_export
+[ "$code" -ne 0 ] || fail "a killed rank was not noticed"
+ends "$code"
+may_be_killed=
+is_gone killed_export
+run ranks 2 crank export many1/pipeline.config --export_dir killed_export
+ends 0
+same export1 killed_export
+# shellcheck disable=SC2010
+[ -z "$(ls -A | grep '^\.tmp-killed_export')" ] || fail "left behind: $(ls -A)"
+run on_one 'set -- "$@" --embedding_dtype INT8' 2 crank export many1/pipeline.config --export_dir other_type
+told_once 2 "rank 1 (host .*): other flags, "
+mkdir elsewhere
+run on_one 'cd elsewhere' 2 crank export "$PWD/many1/pipeline.config" --model_dir "$PWD/many1" --export_dir unseen
+told_once 1 "the first rank made this folder, but it is not here; give an --export_dir on a file system that all ranks share"
+is_gone unseen
+is_gone elsewhere/unseen
 awk 'BEGIN { for (i = 0; i < 2300; i++) printf "%d|%d|%d|%d|%.2f|%s|%s|%s\n", i % 2, i % 50, i % 33, i % 20, i % 97 / 10,
     i % 3 ? "[a" i ",null]" : i % 2 ? "null" : "[]", i % 5 ? "{k" i % 7 ":" i "}" : "null", i % 4 ? "[[" i "],[]]" : "null" }' |
     pq_make rows.parquet 'label:int32, user:int64, item:int64, tags:string, price:double, names:list<string>, m:map<string,int64>, ll:list<list<date>>' 700

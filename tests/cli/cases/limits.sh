@@ -120,6 +120,20 @@ if [ -z "${ASAN_OPTIONS:-}" ]; then # the sanitizer needs the address space for 
     done
 fi
 
+# ---- an export needs no memory for tables: their rows go from file to file ----
+if [ -z "${ASAN_OPTIONS:-}" ]; then
+    tiny_config
+    edit 21 '  - id_feature: {feature_name: user, expression: "user:user", num_buckets: 400000, embedding_dim: 64}'
+    run crank train tiny.yaml --model_dir wide --eval_input_path=
+    ends 0
+    run crank export wide/pipeline.config --export_dir wide_free
+    ends 0
+    run sh -c 'ulimit -d 80000 || exit 77; exec "$@"' sh crank export wide/pipeline.config --export_dir wide_limited --threads 2
+    [ $code -ne 77 ] || skip "ulimit -d cannot be set here"
+    ends 0
+    same wide_free wide_limited
+fi
+
 # ---- a limit of the process counts as free memory, and says so ----
 if [ -z "${ASAN_OPTIONS:-}" ]; then
     tiny_config

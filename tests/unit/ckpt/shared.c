@@ -3,6 +3,7 @@
  * number of holders and any placing; a holder whose disk is full; a copy that is written while the
  * model changes.
  */
+#include <math.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/resource.h>
@@ -190,6 +191,9 @@ typedef struct job {
     bool small_state;
     bool change;   /* the model changes after cr_ckpt_save_begin */
     bool unwanted; /* holder 1 does not want the checkpoint when it is written */
+    int bad_row;   /* a row with a value that 8-bit rows do not take; 0: none */
+    bool int8;     /* the last tensor is written as 8-bit rows */
+    bool bad;      /* and its last row has a value that is not finite */
     cr_code code[MAX_HOLDERS];
     cr_err err[MAX_HOLDERS];
     int wrong[MAX_HOLDERS];
@@ -346,6 +350,62 @@ TEST(files_are_shared) {
     CHECK(same_dirs(in(one, "model.ckpt-7"), in(many, "model.ckpt-7")));
 }
 
+/* An export: tensors that all holders have, some as 8-bit rows and as FP16. */
+static void export_work(holder *h, void *ctx) {
+    job *j = ctx;
+    model m;
+    model_init(&m, NULL, h->number, true);
+    m.t[0].int8_rows = true;
+    m.t[4].dtype = CR_DT_F16;
+    if (j->bad_row) m.held[0].v[j->bad_row * shapes[0].width] = INFINITY;
+    cr_ckpt_save_opts o = {.shard_bytes = j->shard,
+                           .whole = j->shard == 1000,
+                           .features = "{}\n",
+                           .meet = h->of->n > 1 ? &h->meet : NULL,
+                           .pool = j->pool,
+                           .round_bytes = j->round};
+    j->code[h->number] = cr_ckpt_write_tensors(j->dir, m.t, TENSORS, &o, &j->err[h->number]);
+}
+
+TEST(exports_are_shared) {
+    static const int64_t shards[] = {300, 1000, 3000};
+    cr_pool *pool;
+    CHECK_INT(cr_pool_new(&pool, 3, NULL), CR_OK);
+    for (int k = 0; k < 3; k++)
+        for (int n = 2; n <= 4; n++) {
+            char *one = new_dir(), *many = new_dir();
+            job alone = {.dir = one, .shard = shards[k]};
+            run(&alone, 1, export_work);
+            CHECK_INT(alone.code[0], CR_OK);
+            job j = {.dir = many,
+                     .shard = shards[k],
+                     .round = n == 3 ? 500 : 0,
+                     .pool = n == 2 ? pool : NULL};
+            run(&j, n, export_work);
+            for (int h = 0; h < n; h++)
+                CHECK_INT(j.code[h], CR_OK);
+            CHECK(same_dirs(one, many));
+            cr_ckpt *c;
+            if (cr_ckpt_open(&c, many, NULL) != CR_OK) {
+                CHECK(false);
+                continue;
+            }
+            CHECK_INT(cr_ckpt_verify(c, NULL, NULL), CR_OK);
+            cr_ckpt_close(c);
+        }
+    cr_pool_free(pool);
+    /* each holder looks at a part of the values, and tells the others */
+    for (int row = 1; row < 301; row += 100) {
+        job j = {.dir = new_dir(), .shard = 1000, .bad_row = row};
+        run(&j, 3, export_work);
+        for (int h = 0; h < 3; h++) {
+            CHECK_INT(j.code[h], CR_ERUN);
+            CHECK(strstr(j.err[h].msg, "parameter 'model.a.weight', row ") != NULL);
+        }
+        CHECK_STR(j.err[0].msg, j.err[2].msg);
+    }
+}
+
 /* ---- failures ---- */
 
 /* One holder has values that the type of the file cannot store. */
@@ -446,8 +506,8 @@ TEST(unwanted_by_one_holder) {
 
 int main(int argc, char **argv) {
     static const t_case cases[] = {CASE(same_bytes_for_any_placing), CASE(files_are_shared),
-                                   CASE(one_failure_reaches_all), CASE(full_disk_of_one_holder),
-                                   CASE(unwanted_by_one_holder)};
+                                   CASE(exports_are_shared),         CASE(one_failure_reaches_all),
+                                   CASE(full_disk_of_one_holder),    CASE(unwanted_by_one_holder)};
     cr_arena_init(&arena, 0);
     root = mkdtemp(fast);
     if (!root) root = mkdtemp(plain);
