@@ -34,9 +34,34 @@ cr_cpu_level cr_cpu_level_own(void) {
         return CR_CPU_AVX2;
     return __builtin_cpu_supports("avx512bf16") ? CR_CPU_AVX512_BF16 : CR_CPU_AVX512;
 }
+
+char *cr_cpu_name(char out[96]) {
+    unsigned r[12] = {0}, a = 0, b = 0, c = 0, d = 0;
+    for (unsigned i = 0; i < 3; i++)
+        if (!__get_cpuid(0x80000002u + i, &r[4 * i], &r[4 * i + 1], &r[4 * i + 2], &r[4 * i + 3]))
+            break;
+    __get_cpuid(1, &a, &b, &c, &d);
+    unsigned family = a >> 8 & 15, model = a >> 4 & 15;
+    if (family == 6 || family == 15) model += (a >> 16 & 15) << 4;
+    if (family == 15) family += a >> 20 & 255;
+    char name[49] = {0};
+    memcpy(name, r, 48);
+    char *at = name + strspn(name, " "); /* some are padded with blanks, in front or at the end */
+    size_t n = strlen(at);
+    while (n > 0 && at[n - 1] == ' ')
+        n--;
+    snprintf(out, 96, "%.*s (family %u, model %u)", n ? (int)n : 11, n ? at : "unknown CPU", family,
+             model);
+    return out;
+}
 #else
 cr_cpu_level cr_cpu_level_own(void) {
     return CR_CPU_C;
+}
+
+char *cr_cpu_name(char out[96]) {
+    snprintf(out, 96, "unknown CPU");
+    return out;
 }
 #endif
 

@@ -31,6 +31,9 @@ const char *cr_cpu_level_name(cr_cpu_level level);
           : (level) >= CR_CPU_AVX512 && (of)[CR_CPU_AVX512]         ? CR_CPU_AVX512                \
           : (level) >= CR_CPU_AVX2 && (of)[CR_CPU_AVX2]             ? CR_CPU_AVX2                  \
                                                                     : CR_CPU_C])
+/* cr_cpu_name writes how the CPU calls itself, with family and model, which tell apart those that
+ * call themselves alike ("AMD EPYC (family 25, model 17)"), and returns out. */
+char *cr_cpu_name(char out[96]);
 /* cr_cpu_count returns the number of cores that this process may run on. */
 int cr_cpu_count(void);
 /* cr_cpu_cores sets a bit per core that this process may run on, in n words; all zeros when the

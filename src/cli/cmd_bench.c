@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "base/json.h"
-#include "cli/cli.h"
+#include "cli/bench_words.h"
 #include "cli/grid.h"
+#include "kern/kern.h"
 #include "tool/bench.h"
 
 typedef struct args {
@@ -15,7 +17,7 @@ typedef struct args {
     cr_opt_list topic;
     int64_t threads;
     double seconds;
-    bool from_files, json;
+    bool from_files, json, compare;
 } args;
 
 static const cr_opt opts[] = {
@@ -27,103 +29,14 @@ static const cr_opt opts[] = {
     CR_OPT_BOOL(args, from_files, 0,
                 "train: read the files while training, do not hold batches in memory"),
     CR_OPT_BOOL(args, json, 0, "print one JSON object"),
+    CR_OPT_BOOL(args, compare, 0,
+                "measure nothing: two saved results of --json, as in --compare A.json B.json, side "
+                "by side"),
     CR_OPT_SET(args),
     CR_OPT_THREADS(args),
     CR_OPT_END,
 };
 
-static void value_text(char *out, size_t size, const cr_bench_fact *f) {
-    char t[32];
-    double x = f->value;
-    if (strcmp(f->unit, "bytes") == 0)
-        snprintf(out, size, "%s", cr_fmt_bytes(t, x));
-    else if (strcmp(f->unit, "bytes/s") == 0)
-        snprintf(out, size, "%s/s", cr_fmt_bytes(t, x));
-    else if (strcmp(f->unit, "%") == 0)
-        snprintf(out, size, "%.1f %%", x);
-    else if (strcmp(f->unit, "GFLOP/s") == 0)
-        snprintf(out, size, "%.1f GFLOP/s", x);
-    else if (strcmp(f->unit, "s") == 0)
-        snprintf(out, size, x < 0.1 ? "%.3f ms" : "%.3f s", x < 0.1 ? 1e3 * x : x);
-    else if (!*f->unit)
-        snprintf(out, size, "%.6g", x);
-    else
-        snprintf(out, size, "%s %s", cr_fmt_count(t, x), f->unit);
-}
-
-/* The words for a figure. Two other figures may stand in its line: "39.1 ms  89.2 %" (share), "28.3
- * GFLOP/s, 32.9 % of the 86.1 GFLOP/s that ..." (share, whole). */
-typedef struct words {
-    const char *bench; /* the benchmark that prints it; NULL: all of them */
-    const char *key, *label;
-    const char *share, *whole, *reached; /* the keys of the two others, and what the whole is */
-} words;
-static const words figures[] = {
-    {NULL, "rows_per_s", "speed, best window", NULL, NULL, NULL},
-    {NULL, "rows_per_s_median", "speed, median", NULL, NULL, NULL},
-    {NULL, "rows_per_cpu_s", "speed per second of CPU time", NULL, NULL, NULL},
-    {NULL, "lookups_per_s", "lookups", NULL, NULL, NULL},
-    {NULL, "lookup_bytes_per_s", "memory read by lookups", NULL, NULL, NULL},
-    {NULL, "update_rows_per_s", "speed of updates", NULL, NULL, NULL},
-    {NULL, "updates_per_s", "updates", NULL, NULL, NULL},
-    {NULL, "batch_size", "batch size", NULL, NULL, NULL},
-    {NULL, "threads", "threads", NULL, NULL, NULL},
-    {NULL, "steps", "steps measured", NULL, NULL, NULL},
-    {NULL, "columns", "columns read", NULL, NULL, NULL},
-    {NULL, "rows_read", "rows measured", NULL, NULL, NULL},
-    {NULL, "tables", "tables", NULL, NULL, NULL},
-    {NULL, "rows_of_a_tile", "rows of a product", NULL, NULL, NULL},
-    {NULL, "group_s", "step, grouping ids", "group_share", NULL, NULL},
-    {NULL, "step_s", "step, forward and backward", "step_share", NULL, NULL},
-    {NULL, "update_s", "step, updating parameters", "update_share", NULL, NULL},
-    {NULL, "read_wait_s", "step, waiting for data", "read_wait_share", NULL, NULL},
-    {NULL, "read_share", "CPU time, reading files", NULL, NULL, NULL},
-    {NULL, "parse_share", "CPU time, reading values", NULL, NULL, NULL},
-    {NULL, "encode_share", "CPU time, making features", NULL, NULL, NULL},
-    {NULL, "flops_per_row", "work per row", NULL, NULL, NULL},
-    {NULL, "gflops", "arithmetic", "share_of_peak", "peak_gflops", "this machine reaches"},
-    {NULL, "peak_gflops", "arithmetic of this machine", NULL, NULL, NULL},
-    {"train", "bytes_per_row", "bytes of table rows per row", NULL, NULL, NULL},
-    {"train", "bytes_per_s", "memory traffic of tables", "share_of_stream", "stream_bytes_per_s",
-     "this machine reaches"},
-    {NULL, "bytes_per_s", "files read", NULL, NULL, NULL},
-    {NULL, "stream_bytes_per_s", "memory, in order", NULL, NULL, NULL},
-    {NULL, "gather_rows_per_s", "memory, random rows of 64 bytes", NULL, NULL, NULL},
-    {NULL, "gather_bytes_per_s", "memory, random rows in bytes", NULL, NULL, NULL},
-    {NULL, "tables_ready_s", "time to make the parameters", NULL, NULL, NULL},
-    {NULL, "table_rows", "all tables", NULL, NULL, NULL},
-    {NULL, "table_bytes", "memory, tables", NULL, NULL, NULL},
-    {NULL, "dense_bytes", "memory, dense parameters", NULL, NULL, NULL},
-    {NULL, "state_bytes", "memory, optimizer state", NULL, NULL, NULL},
-    {NULL, "batches_bytes", "memory, batches held to measure", NULL, NULL, NULL},
-    {NULL, "peak_rss_bytes", "memory, peak of the process", NULL, NULL, NULL},
-    {NULL, "rss_over_bytes", "memory, peak beside parameters", NULL, NULL, NULL},
-    {NULL, "ranks", "ranks", NULL, NULL, NULL},
-    {NULL, "sent_bytes_per_row", "sent between ranks per row", NULL, NULL, NULL},
-    {NULL, "least_bytes_per_row", "the least that must be sent", NULL, NULL, NULL},
-    {NULL, "sent_to_least", "sent, in times of the least", NULL, NULL, NULL},
-    {NULL, "loss", "loss of the last step", NULL, NULL, NULL},
-};
-/* The columns of a table. The unit stands in the head or in the legend. */
-static const struct {
-    const char *key, *label;
-} columns[] = {
-    {"features", "features"},
-    {"rows_per_core_s", "rows/s per core"},
-    {"ns_per_row", "ns per row"},
-    {"share", "% of the time"},
-    {"peak_gflops", "GFLOP/s"},
-    {"forward", "fwd"},
-    {"dx", "dx"},
-    {"dw", "dw"},
-    {"forward_nz", "fwd nz"},
-    {"dx_nz", "dx nz"},
-    {"dw_nz", "dw nz"},
-    {"forward_bf16", "fwd bf16"},
-    {"dx_bf16", "dx bf16"},
-    {"dw_bf16", "dw bf16"},
-};
-enum { N_COLUMNS = sizeof columns / sizeof *columns };
 static const struct {
     const char *bench, *what, *legend;
 } tables[] = {
@@ -140,18 +53,10 @@ static const cr_bench_fact *find_fact(const cr_bench *b, const char *key) {
     return NULL;
 }
 
-static const words *find_words(const char *bench, const char *key) {
-    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-        if (strcmp(figures[i].key, key) == 0 &&
-            (!figures[i].bench || strcmp(figures[i].bench, bench) == 0))
-            return &figures[i];
-    return NULL;
-}
-
 /* Does the line of another figure hold this one? */
 static bool is_part(const cr_bench *b, const char *bench, const char *key) {
     for (int i = 0; i < b->n; i++) {
-        const words *w = find_words(bench, b->v[i].key);
+        const cr_bench_word *w = cr_bench_words(bench, b->v[i].key);
         if (!w) continue;
         if ((w->share && strcmp(w->share, key) == 0) || (w->whole && strcmp(w->whole, key) == 0))
             return true;
@@ -159,26 +64,20 @@ static bool is_part(const cr_bench *b, const char *bench, const char *key) {
     return false;
 }
 
-static void print_figure(const cr_bench *b, const cr_bench_fact *f, const words *w) {
+static void print_figure(const cr_bench *b, const cr_bench_fact *f, const cr_bench_word *w) {
     char text[64];
-    value_text(text, sizeof text, f);
+    cr_bench_value(text, sizeof text, f->value, f->unit);
     cr_ui_say("%-33s %s", w->label, text);
     const cr_bench_fact *share = find_fact(b, w->share), *whole = find_fact(b, w->whole);
     if (share) {
-        value_text(text, sizeof text, share);
+        cr_bench_value(text, sizeof text, share->value, share->unit);
         cr_ui_say(", %s", text);
     }
     if (share && whole) {
-        value_text(text, sizeof text, whole);
+        cr_bench_value(text, sizeof text, whole->value, whole->unit);
         cr_ui_say(" of the %s that %s", text, w->reached);
     }
     cr_ui_say("\n");
-}
-
-static const char *column_label(const char *key) {
-    for (size_t i = 0; i < N_COLUMNS; i++)
-        if (strcmp(columns[i].key, key) == 0) return columns[i].label;
-    CR_BUG("a column has no words");
 }
 
 /* Returns the number without its unit. */
@@ -190,8 +89,8 @@ static const char *cell_text(cr_arena *a, const cr_bench_fact *f) {
 
 /* Prints all rows in one table; a row may lack some of the columns. */
 static void print_table(cr_ui *ui, const cr_bench *b, const char *what) {
-    const char *keys[N_COLUMNS];
-    unsigned flags[1 + N_COLUMNS] = {CR_GRID_LEFT};
+    const char *keys[CR_BENCH_COLUMNS];
+    unsigned flags[1 + CR_BENCH_COLUMNS] = {CR_GRID_LEFT};
     int n = 0;
     for (int i = 0; i < b->n_rows; i++)
         for (int k = 0; k < b->rows[i].n; k++) {
@@ -199,7 +98,7 @@ static void print_table(cr_ui *ui, const cr_bench *b, const char *what) {
             while (c < n && strcmp(keys[c], b->rows[i].v[k].key) != 0)
                 c++;
             if (c < n) continue;
-            if (n == N_COLUMNS) CR_BUG("too many columns");
+            if (n == CR_BENCH_COLUMNS) CR_BUG("too many columns");
             keys[n++] = b->rows[i].v[k].key;
             flags[n] = CR_GRID_RIGHT;
         }
@@ -207,8 +106,10 @@ static void print_table(cr_ui *ui, const cr_bench *b, const char *what) {
     cr_grid_init(&t, &ui->arena, 1 + n, flags);
     const char **head = cr_grid_row(&t);
     head[0] = what;
-    for (int c = 0; c < n; c++)
-        head[1 + c] = column_label(keys[c]);
+    for (int c = 0; c < n; c++) {
+        head[1 + c] = cr_bench_column(keys[c]);
+        if (!head[1 + c]) CR_BUG("a column has no words");
+    }
     for (int i = 0; i < b->n_rows; i++) {
         const char **cells = cr_grid_row(&t);
         cells[0] = b->rows[i].name;
@@ -222,8 +123,10 @@ static void print_table(cr_ui *ui, const cr_bench *b, const char *what) {
 }
 
 static void print_text(cr_ui *ui, const cr_bench *b, const char *bench) {
+    char cpu[96];
+    cr_ui_say("%-33s %s, %s\n", "CPU, kernels", cr_cpu_name(cpu), cr_cpu_level_name(cr_kern_level));
     for (int i = 0; i < b->n; i++) {
-        const words *w = find_words(bench, b->v[i].key);
+        const cr_bench_word *w = cr_bench_words(bench, b->v[i].key);
         if (is_part(b, bench, b->v[i].key)) continue;
         if (!w) CR_BUG("a figure has no words");
         print_figure(b, &b->v[i], w);
@@ -236,13 +139,32 @@ static void print_text(cr_ui *ui, const cr_bench *b, const char *bench) {
     }
 }
 
+/* Writes the unit of each key that has one, and that is not among the keys before it. */
+static void json_units(cr_jw *w, const cr_bench *b) {
+    cr_map seen;
+    cr_map_init(&seen);
+    cr_jw_obj(w, "units");
+    for (int i = -1; i < b->n_rows; i++) {
+        const cr_bench_fact *v = i < 0 ? b->v : b->rows[i].v;
+        for (int k = 0; k < (i < 0 ? b->n : b->rows[i].n); k++)
+            if (*v[k].unit && cr_map_put(&seen, v[k].key, strlen(v[k].key), 1))
+                cr_jw_str(w, v[k].key, v[k].unit);
+    }
+    cr_jw_end(w);
+    cr_map_clear(&seen);
+}
+
 static void print_json(const cr_bench *b, const char *what) {
+    char cpu[96];
     cr_buf out;
     cr_jw w;
     cr_buf_init(&out);
     cr_jw_init(&w, &out);
     cr_jw_obj(&w, NULL);
     cr_jw_str(&w, "bench", what);
+    cr_jw_str(&w, "cpu", cr_cpu_name(cpu));
+    cr_jw_str(&w, "kernels", cr_cpu_level_name(cr_kern_level));
+    json_units(&w, b);
     for (int i = 0; i < b->n; i++)
         cr_jw_f64(&w, b->v[i].key, b->v[i].value);
     if (b->n_rows > 0) {
@@ -272,8 +194,20 @@ static cr_code usage(cr_ui *ui, const char *fmt, const char *a, const char *b) {
     return cr_ui_fail(ui, &err);
 }
 
+static cr_code compare(cr_ui *ui, const args *a) {
+    cr_err err;
+    if (a->topic.n != 2)
+        return usage(ui,
+                     "--compare takes two files that 'crank bench WHAT CONFIG --json' has written: "
+                     "crank bench --compare A.json B.json%s%s",
+                     "", "");
+    if (cr_bench_compare(ui, a->topic.v, a->json, &err) != CR_OK) return cr_ui_fail(ui, &err);
+    return CR_OK;
+}
+
 static cr_code run(cr_ui *ui, const void *flags) {
     const args *a = flags;
+    if (a->compare) return compare(ui, a);
     if (a->topic.n == 0)
         return usage(ui,
                      "say what to measure: 'crank bench WHAT CONFIG' with train, predict, read, "
@@ -334,6 +268,7 @@ static const char *const examples[] = {
     "crank bench gemm experiments/deepfm/pipeline.config --json",
     "mpiexec -n 2 crank bench train experiments/deepfm/pipeline.config --threads 1",
     "crank bench limits",
+    "crank bench --compare before.json after.json",
     NULL,
 };
 

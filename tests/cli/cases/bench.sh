@@ -3,6 +3,7 @@ tiny_config
 tiny_data 640 64
 run crank bench train tiny.yaml --seconds 0.05 --threads 1
 ends 0
+has_out "CPU, kernels ...(family ..., model ...), ..."
 has_out "speed, best window ... rows/s"
 has_out "arithmetic ... GFLOP/s, ... % of the ... GFLOP/s that this machine reaches"
 has_out "memory, tables ...B"
@@ -152,3 +153,52 @@ has_out "  feature type ... features  rows/s per core  ns per row  % of the time
 run crank bench features all/pipeline.yaml --seconds 0.2 --json
 ends 0
 has_out '{"bench": "features"..."rows": [{"name": "id_feature", "features": ..., "rows_per_core_s": ...'
+
+# two saved results side by side; a figure that only one of them has gets no ratio
+cat >a.json <<'EOF'
+{"bench": "train", "cpu": "Old CPU (family 6, model 85)", "kernels": "avx512",
+ "units": {"rows_per_s": "rows/s", "group_s": "s", "group_share": "%"}, "rows_per_s": 50000,
+ "group_s": 0.002, "group_share": 10, "gone": 3, "ranks": 0, "rows": [{"name": "id", "share": 40}]}
+EOF
+cat >b.json <<'EOF'
+{"bench": "train", "rows_per_s": 100000, "group_s": 0.001, "group_share": 5, "ranks": 2,
+ "rows": [{"name": "id", "share": 50}, {"name": "raw", "share": 1}]}
+EOF
+run crank bench --compare a.json b.json
+says_out <<'EOF'
+A  a.json: Old CPU (family 6, model 85), kernels avx512
+B  b.json: unknown CPU, kernels unknown
+
+  train                                 A            B  B / A
+  speed, best window         50.0k rows/s  100k rows/s  2.000
+  step, grouping ids             2.000 ms     1.000 ms  0.500
+  step, grouping ids, share        10.0 %        5.0 %  0.500
+  gone                                  3            -      -
+  ranks                                 0            2      -
+  id: % of the time                    40           50  1.250
+  raw: % of the time                    -            1      -
+EOF
+run crank bench --compare a.json b.json --json
+has_out '{"bench": "train", "figures": [{"key": "rows_per_s", "a": 50000, "b": 100000, "ratio": 2}, ..."name": "raw", "key": "share", "a": null, "b": 1, "ratio": null}]}'
+run crank bench train tiny.yaml --seconds 0.05 --json
+cp "$out" c.json
+run crank bench --compare c.json c.json
+has_out "  speed, best window ... rows/s ... rows/s  1.000"
+has_out "  memory, tables ...B ...B  1.000"
+run crank bench --compare a.json
+ends 2
+has_err "crank bench: --compare takes two files that 'crank bench WHAT CONFIG --json' has written: crank bench --compare A.json B.json"
+run crank bench --compare a.json missing.json
+ends 1
+has_err "missing.json: cannot open...: No such file or directory; ..."
+run crank bench --compare tiny.yaml a.json
+ends 3
+has_err "tiny.yaml: not valid JSON at line 1, ...; save one with 'crank bench WHAT CONFIG --json >FILE'"
+echo '[1, 2]' >list.json
+run crank bench --compare a.json list.json
+ends 3
+has_err "list.json: this is not a result of 'crank bench': it has no name of a benchmark under \"bench\"; save one with 'crank bench WHAT CONFIG --json >FILE'"
+sed 's/"train"/"predict"/' a.json >predict.json
+run crank bench --compare a.json predict.json
+ends 3
+has_err "crank bench: 'a.json' is a result of bench train and 'predict.json' of bench predict; compare two results of one benchmark"

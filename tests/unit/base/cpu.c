@@ -25,6 +25,15 @@ TEST(levels) {
     CHECK_STR(cr_cpu_level_name(CR_CPU_LEVELS), "?");
 }
 
+TEST(name) {
+    char name[96] = "";
+    CHECK(cr_cpu_name(name) == name);
+    CHECK(name[0] && name[0] != ' ' && strlen(name) < sizeof name);
+#if defined(__x86_64__) || defined(__i386__)
+    CHECK(strstr(name, " (family ") && strstr(name, ", model "));
+#endif
+}
+
 /* asks on behalf of a CPU with that level */
 static cr_cpu_level wish(const char *text, cr_cpu_level own, const char *want_why) {
     char why[256] = "before";
