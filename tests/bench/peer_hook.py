@@ -12,6 +12,7 @@ import sys
 import time
 
 sys.path.insert(0, ".")
+import openblas  # noqa: F401  before numpy and torch, as in peer_torch.py
 import numpy as np
 import torch
 import common

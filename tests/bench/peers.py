@@ -5,10 +5,14 @@
 
 The peers are programs of another folder (peer_torch.py, serve_torch.py, node/ort_bench.mjs); without
 it nothing is measured. Each round runs every program once, one after the other, and the best of all
-rounds counts: other work on the machine then hits all of them alike.
+rounds counts: other work on the machine then hits all of them alike. The first lines, and peers.json, name
+the CPU and the kernels that each side computes with: figures without these say nothing.
 
+  train, bf16, x3   training: FP32, mixed precision (peer: autocast), and products of three BF16 products
+                    (train_config.cuda_matmul_allow_tf32), which are only run when --only asks for x3
   tuned  the best variant of the peer with the allocator and OpenMP settings of its env_tuned.sh
-  plain  the variant a user would write first, with nothing set
+  plain  the variant a user would write first, with nothing set. OpenBLAS gets the right kernels in both
+         (openblas.py of the peers): it does not know CPUs newer than itself and takes its slowest ones
   from   files: whole pieces are timed, parsing by pandas included. CSV: numbers and ids. raw TSV: Criteo's
          layout with blanks and hexadecimal words; log(1 + x) and hashing are part of the work. Parquet: the
          rows of the CSV, and the peer's rate is that from CSV
@@ -27,12 +31,11 @@ ROWS = 262144  # as many as the peers hold in memory at batch 8192, drawn in the
 CHUNK = 65536  # rows that pandas parses at a time
 LOSS_STEPS = 64
 PYTHON = "/usr/bin/python3"
-HOOK = os.path.dirname(os.path.abspath(__file__)) + "/peer_hook.py"
+HERE = os.path.dirname(os.path.abspath(__file__))
 VARIANTS = {"deepfm": ["manual", "fused", "fused17", "manual17"], "dlrm": ["manual", "fused"]}
 DENSE = [f"int_{i}" for i in range(13)]
 SPARSE = [f"cat_{i}" for i in range(26)]
 
-DIN = "multi_tower_din, batch 2048"
 DIN_FEATURES = ["user", "cms_segid", "cms_group", "gender", "age", "pvalue", "shopping", "occupation", "class_level", "adgroup",
                 "cate", "campaign", "customer", "brand", "price", "pid"]
 DIN_KEYS = ["adgroup", "cate", "brand"]
@@ -42,14 +45,32 @@ BARS = {
     "deepfm, batch 8192": {"tuned": (2.5, 5), "plain": (3.5, 7)},
     "deepfm, batch 512": {"tuned": (2, 4), "plain": (7, 14)},
     "dlrm, batch 8192": {"tuned": (4, 7), "plain": (4.5, 8)},
-    DIN: {"tuned": (3.5, 6), "padded": (7, 14), "plain": (12, 20)},
+    "multi_tower_din, batch 2048": {"tuned": (3.5, 6), "padded": (7, 14), "plain": (12, 20)},
     "deepfm from CSV, batch 8192": {"tuned": (15, 30), "plain": (15, 30)},
     "deepfm from raw TSV, batch 8192": {"tuned": (15, 30), "plain": (15, 30)},
     "deepfm from Parquet, batch 8192": {"tuned": (15, 30), "plain": (15, 30)},
     "predict deepfm, batch 8192": {"torch": (3, 6), "onnxruntime": (1, 2)},
     "predict deepfm, batch 512": {"torch": (3, 6), "onnxruntime": (1, 2)},
     "deepfm, threads 2 of 1": {"one thread": (1.85, 1.95)},
+    "deepfm BF16, batch 8192": {"autocast": (3.6, 5.4)},
+    "deepfm BF16, batch 512": {"autocast": (4, 6.5)},
+    "dlrm BF16, batch 8192": {"autocast": (3.3, 5.3)},
+    "multi_tower_din BF16, batch 2048": {"autocast": (4.8, 7)},
+    "predict deepfm BF16, batch 8192": {"onnxruntime": (3, 6)},
+    "predict deepfm BF16, batch 512": {"onnxruntime": (3, 6)},
+    "deepfm x3, batch 8192": {"tuned": (4, 5.5)},
+    "deepfm x3, batch 512": {"tuned": (3.5, 5)},
+    "dlrm x3, batch 8192": {"tuned": (4.5, 6)},
+    "multi_tower_din x3, batch 2048": {"tuned": (5, 7)},
+    "predict deepfm x3, batch 8192": {"onnxruntime": (2, 3)},
+    "predict deepfm x3, batch 512": {"onnxruntime": (2, 3)},
 }
+TRAIN = (("deepfm", 8192), ("deepfm", 512), ("dlrm", 8192), ("multi_tower_din", 2048))
+# what --only may name: what it adds to the model's name, crank's setting, the peer's flag, and what the peer is called
+PRECISION = {"train": ("", None, [], "tuned"),
+             "bf16": (" BF16", "train_config.mixed_precision=BF16", ["--amp"], "autocast"),
+             "x3": (" x3", "train_config.cuda_matmul_allow_tf32=true", [], "tuned")}
+PARTS = [*PRECISION, "files", "predict", "losses"]
 
 
 class Skip(Exception):
@@ -175,9 +196,14 @@ class Ours:
     def __init__(self, a):
         self.crank, self.a = a.build + "/crank", a
 
-    def bench(self, what, config, batch, threads):
+    def kernels(self):
+        limits = json.loads(run([self.crank, "bench", "limits", "--json", "--seconds", "0.05"]))
+        return {k: limits[k] for k in ("cpu", "kernels")}
+
+    def bench(self, what, config, batch, threads, setting=None):
+        more = ["--set", setting] if setting else []
         return json.loads(run([self.crank, "bench", what, config, "--json", "--threads", str(threads), "--seconds",
-                               str(self.a.seconds), "--set", f"data_config.batch_size={batch}"]))
+                               str(self.a.seconds), "--set", f"data_config.batch_size={batch}", *more]))
 
     def train(self, config, *flags):
         """events of a whole run"""
@@ -215,6 +241,10 @@ class Peers:
             argv = ["bash", "-c", '. ./env_tuned.sh; exec env LD_PRELOAD="$TUNED_PRELOAD" "$@"', "bash"] + argv
         return run(argv, cwd=self.a.peers, env=env)
 
+    def kernels(self):
+        """what the libraries below PyTorch compute with, when they are set up as for the measurements"""
+        return json.loads(self.python([HERE + "/peer_kernels.py"], True, self.a.threads).splitlines()[-1])
+
     @staticmethod
     def figures(text):
         return {w[1]: float(w[2]) for w in map(str.split, text.splitlines()) if w[:1] == ["@"]}
@@ -226,7 +256,7 @@ class Peers:
         return next(v for k, v in out.items() if k.endswith(f".t{threads}"))
 
     def hooked(self, n, warm, weights, extra, tuned):
-        return self.python([HOOK, str(n), str(warm), weights, "--threads", str(self.a.threads)] + extra, tuned,
+        return self.python([HERE + "/peer_hook.py", str(n), str(warm), weights, "--threads", str(self.a.threads)] + extra, tuned,
                            self.a.threads)
 
     def files(self, variant, loader, path, tuned):
@@ -314,6 +344,35 @@ class Table:
                   f"allowed): {'met' if d['met'] else 'not met'}")
 
 
+def train(t, ours, peers, precision, model, batch, config, fastest):
+    """one round of one model: crank, the fastest variants of the peer, and in FP32 the plain one"""
+    T, (word, setting, flags, peer) = ours.a.threads, PRECISION[precision]
+    name, din = f"{model}{word}, batch {batch}", model == "multi_tower_din"
+    t.measure(name, "ours", lambda: ours.bench("train", config, batch, T, setting)["rows_per_s"])
+    if precision == "x3" and f"{model}, batch {batch}" in fastest:  # the peer's rate is that in FP32
+        t.add(name, peer, t.best[f"{model}, batch {batch}"][peer])
+        return
+    if din:
+        t.measure(name, peer, lambda: peers.train("din", "fused", batch, T, True, "--din", "algebra", *flags))
+    else:
+        for v in fastest.get(name, VARIANTS[model]):  # the two best of the first round go on
+            t.measure(name, f"{peer} {v}", lambda: peers.train(model, v, batch, T, True, *flags))
+    rates = {s.split()[-1]: r for s, r in t.best.get(name, {}).items() if s.split()[0] == peer}
+    if rates:
+        fastest[name] = sorted((v for v in rates if v != peer), key=rates.get)[-2:]
+        t.add(name, peer, max(rates.values()))
+    if precision != "train":
+        return
+    if din:
+        t.measure(name, "padded", lambda: peers.train("din", "fused", batch, T, True, "--din", "padded"))
+        t.measure(name, "plain", lambda: peers.train("din", "naive", batch, T, False, "--din", "padded"))
+    else:
+        t.measure(name, "plain", lambda: peers.train(model, "naive", batch, T, False))
+    if name == "deepfm, batch 8192" and T == 2 and "ours" in t.best.get(name, {}):
+        t.measure("deepfm, threads 2 of 1", "one thread", lambda: ours.bench("train", config, batch, 1)["rows_per_s"])
+        t.add("deepfm, threads 2 of 1", "ours", t.best[name]["ours"])
+
+
 def main():
     ap = argparse.ArgumentParser(description="crank beside PyTorch and ONNX Runtime")
     ap.add_argument("--build", default="build")
@@ -322,7 +381,7 @@ def main():
     ap.add_argument("--rounds", type=int, default=3)
     ap.add_argument("--seconds", type=float, default=1.0, help="per window")
     ap.add_argument("--threads", type=int, default=min(2, os.cpu_count()))
-    ap.add_argument("--only", default="", help="of: train, files, predict, losses (default all)")
+    ap.add_argument("--only", default="", help=f"of: {', '.join(PARTS)} (default: all but x3)")
     a = ap.parse_args()
     os.chdir(os.path.dirname(os.path.abspath(__file__)) + "/../..")
     if not os.path.exists(a.peers + "/peer_torch.py"):
@@ -333,13 +392,20 @@ def main():
     a.peers, a.out = os.path.abspath(a.peers), os.path.abspath(a.out)
     work = a.out + "/peers"
     os.makedirs(work, exist_ok=True)
-    want = [w for w in a.only.split(",") if w] or ["train", "files", "predict", "losses"]
+    want = [w for w in a.only.split(",") if w] or [w for w in PARTS if w != "x3"]
+    for w in want:
+        if w not in PARTS:
+            ap.error(f"--only: there is no '{w}'; take {', '.join(PARTS)}")
     csv = work + "/train.csv"
     card = write_csv(csv, a.peers)
     conf = {m: write_config(f"{work}/{m}.yaml", m, card, csv) for m in VARIANTS}
     ours, peers, t, T = Ours(a), Peers(a), Table(), a.threads
-    if "train" in want:
-        conf["din"] = write_din(work + "/din", a.peers)
+    precisions = [p for p in PRECISION if p in want]
+    if precisions:
+        conf["multi_tower_din"] = write_din(work + "/din", a.peers)
+    machine = {**ours.kernels(), **peers.kernels()}
+    print(f"{machine['cpu']}, {T} threads\nours: kernels {machine['kernels']}\npeers: PyTorch {machine['torch']}, "
+          f"FP32 products {machine['blas']}, BF16 products {machine['onednn']}", flush=True)
     losses, parquet = {}, "deepfm from Parquet, batch 8192"
     if "files" in want:
         if not os.path.exists(work + "/hex.tsv"):
@@ -353,25 +419,8 @@ def main():
     fastest = {}
     for k in range(a.rounds):
         print(f"round {k + 1} of {a.rounds}", flush=True)
-        for model, batch in (("deepfm", 8192), ("deepfm", 512), ("dlrm", 8192)) if "train" in want else ():
-            name = f"{model}, batch {batch}"
-            t.measure(name, "ours", lambda: ours.bench("train", conf[model], batch, T)["rows_per_s"])
-            for v in fastest.get(name, VARIANTS[model]):  # the two best of the first round go on
-                t.measure(name, "tuned " + v, lambda: peers.train(model, v, batch, T, True))
-            t.measure(name, "plain", lambda: peers.train(model, "naive", batch, T, False))
-            tuned = {s[6:]: r for s, r in t.best.get(name, {}).items() if s.startswith("tuned ")}
-            if tuned:
-                fastest[name] = sorted(tuned, key=tuned.get)[-2:]
-                t.add(name, "tuned", max(tuned.values()))
-            if name == "deepfm, batch 8192" and T == 2:
-                t.measure("deepfm, threads 2 of 1", "one thread",
-                          lambda: ours.bench("train", conf[model], batch, 1)["rows_per_s"])
-                t.add("deepfm, threads 2 of 1", "ours", t.best[name]["ours"])
-        if "train" in want:
-            t.measure(DIN, "ours", lambda: ours.bench("train", conf["din"], 2048, T)["rows_per_s"])
-            for side, variant, tuned, how in (("tuned", "fused", True, "algebra"), ("padded", "fused", True, "padded"),
-                                              ("plain", "naive", False, "padded")):
-                t.measure(DIN, side, lambda: peers.train("din", variant, 2048, T, tuned, "--din", how))
+        for p, (model, batch) in ((p, m) for m in TRAIN for p in precisions):
+            train(t, ours, peers, p, model, batch, conf[model], fastest)
         if "files" in want:
             if "parquet" in conf:
                 t.measure(parquet, "ours", lambda: ours.files(conf["parquet"]))
@@ -383,12 +432,17 @@ def main():
                     if loader == "csv" and "parquet" in conf and side in t.best.get(name, {}):
                         t.add(parquet, side, t.best[name][side])
         if "predict" in want:
-            label = lambda rates: {f"predict deepfm, batch {b}": r for b, r in rates.items()}
-            t.measure("predict deepfm", "ours", lambda: label(
-                {b: ours.bench("predict", conf["deepfm"], b, T)["rows_per_s"] for b in (512, 8192)}))
+            label = lambda rates, word="": {f"predict deepfm{word}, batch {b}": r for b, r in rates.items()}
+            for word, setting, _, _ in [PRECISION[p] for p in PRECISION if p == "train" or p in want]:
+                t.measure("predict deepfm" + word, "ours", lambda: label(
+                    {b: ours.bench("predict", conf["deepfm"], b, T, setting)["rows_per_s"] for b in (512, 8192)}, word))
             t.measure("predict deepfm", "torch", lambda: label(peers.serve(T, (512, 8192))))
             if ort:
                 t.measure("predict deepfm", "onnxruntime", lambda: label(peers.ort(T, (512, 8192))))
+                for name in [n for n in t.best if n.startswith("predict deepfm ")]:  # the peer's rate is that in FP32
+                    fp32 = t.best.get(f"predict deepfm, batch {name.split()[-1]}", {})
+                    if "onnxruntime" in fp32:
+                        t.add(name, "onnxruntime", fp32["onnxruntime"])
     for model in VARIANTS if "losses" in want else ():
         x, kept = ours.losses(conf[model])
         y = attempt(f"losses of {model}", lambda: peers.losses(model, kept))
@@ -397,7 +451,7 @@ def main():
             losses[model] = {"steps": len(x), "worst": worst, "met": worst <= 0.01 and len(x) == len(y), "ours": x, "peer": y}
     t.show(losses)
     with open(a.out + "/peers.json", "w") as f:
-        json.dump({"threads": T, "rounds": a.rounds, "rows": list(t.rows()), "losses": losses}, f, indent=1)
+        json.dump({"bench": "peers", **machine, "threads": T, "rounds": a.rounds, "rows": list(t.rows()), "losses": losses}, f, indent=1)
     for d in ("/model", "/start"):
         shutil.rmtree(work + d, ignore_errors=True)
     print(f"kept in {os.path.relpath(a.out)}/peers.json")
