@@ -65,11 +65,16 @@ static void join(cr_agent *a) {
                         [CR_JOIN_TRAINED] = a->trained,
                         [CR_JOIN_DIGEST] = l->digest,
                         [CR_JOIN_ARGS] = l->args,
-                        [CR_JOIN_BATCH] = a->batch_ranks},
+                        [CR_JOIN_BATCH] = a->batch_ranks,
+                        [CR_JOIN_MIN] = (uint64_t)l->layout.min_nodes,
+                        [CR_JOIN_MAX] = (uint64_t)l->layout.max_nodes,
+                        [CR_JOIN_FAULT_MS] = (uint64_t)(l->fault_s * 1000)},
                 .text = {{host, strlen(host)}, {l->version, strlen(l->version)}}};
     cr_link_send(&a->link, &m);
     a->joined = true;
     cr_dial_works(&a->dial);
+    if (!l->layout.is_head)
+        CR_INFO("this node has reached node 0 at %s:%d", l->layout.addr, l->layout.port);
 }
 
 /* Node 0 was not reached at the address that was tried, or at none. */
@@ -139,14 +144,27 @@ static void connect_head(cr_agent *a, double now) {
 
 /* ---- a generation ---- */
 
+/* text: what is wrong with the rank; NULL: its own last words, which the user of this node may have
+ * seen */
 static void fault(cr_agent *a, cr_rank_proc *r, int kind, int code, const char *text) {
-    bool shown = a->l->layout.is_head && r->err.shown;
+    bool shown = !text && (r->err.direct || (r->err.shown && r->err.last[0]));
     if (r->told) return;
     r->told = true;
+    if (!text) text = r->err.last;
     cr_msg m = {.type = CR_WIRE_FAULT,
                 .num = {a->gen, (uint64_t)r->rank, (uint64_t)kind, (uint64_t)code, shown},
                 .text = {{text, strlen(text)}}};
     cr_link_send(&a->link, &m);
+}
+
+static void tell_start(const cr_rank_plan *p, int n_nodes, bool resume) {
+    char ranks[64];
+    if (p->n > 1)
+        snprintf(ranks, sizeof ranks, "ranks %d to %d", p->first, p->first + p->n - 1);
+    else
+        snprintf(ranks, sizeof ranks, "rank %d", p->first);
+    CR_INFO("starting %s of %d; this is node %d of %d%s", ranks, p->world, p->node, n_nodes,
+            resume ? "; training goes on from the last checkpoint" : "");
 }
 
 static void start(cr_agent *a, const cr_msg *m) {
@@ -178,6 +196,7 @@ static void start(cr_agent *a, const cr_msg *m) {
     cr_pmi_init(&a->pmi, l->layout.nproc, n_nodes);
     a->running = true;
     a->ending = a->killed = false;
+    if (!l->layout.standalone) tell_start(&plan, n_nodes, m->num[CR_START_RESUME]);
     if (cr_ranks_start(&a->ranks, &plan, &err) == CR_OK) return;
     cr_msg f = {.type = CR_WIRE_FAULT,
                 .num = {a->gen, (uint64_t)plan.first, CR_FAULT_START, 1, 0},
@@ -197,8 +216,7 @@ static void look_at_ends(cr_agent *a) {
         if (code == 0 || a->killed)
             r->told = true;
         else
-            fault(a, r, WIFSIGNALED(r->status) ? CR_FAULT_SIGNAL : CR_FAULT_EXIT, code,
-                  r->err.last);
+            fault(a, r, WIFSIGNALED(r->status) ? CR_FAULT_SIGNAL : CR_FAULT_EXIT, code, NULL);
     }
     if (a->ranks.n_running > 0) return;
     cr_ranks_clear(&a->ranks);
@@ -230,7 +248,8 @@ static void ask(cr_agent *a, cr_rank_proc *r, const char *line, size_t n) {
     answer(r, reply.data, reply.n);
     cr_buf_clear(&reply);
     if (e == CR_PMI_ABORT) {
-        fault(a, r, CR_FAULT_ABORT, code, r->err.last);
+        cr_outlet_catch_up(&r->err); /* it said why before it asked to end */
+        fault(a, r, CR_FAULT_ABORT, code, NULL);
     } else if (e == CR_PMI_BAD) {
         char text[160];
         snprintf(text, sizeof text, "it asks MPI's launcher what crank launch does not know: %.80s",
@@ -337,8 +356,14 @@ static void obey(cr_agent *a, const cr_msg *m, double now) {
         cr_wire_text(m, 0, text, sizeof text);
         finish(a, 2, text);
         break;
+    case CR_WIRE_TELL:
+        cr_wire_text(m, 0, text, sizeof text);
+        cr_log(m->num[0] ? CR_LOG_WARN : CR_LOG_INFO, "%s", text);
+        break;
     case CR_WIRE_BYE:
         cr_wire_text(m, 0, text, sizeof text);
+        if (!a->l->layout.is_head && !text[0])
+            CR_INFO("the job has ended with exit code %d", (int)(m->num[0] & 0xff));
         finish(a, (int)(m->num[0] & 0xff), text);
         break;
     default: break;
@@ -362,6 +387,8 @@ void cr_agent_wish(cr_agent *a, int sig, int n) {
     if (a->joined) {
         send1(a, CR_WIRE_WISH, (uint64_t)sig);
         cr_link_flush(&a->link, cr_now());
+        if (n == 1 && !a->l->layout.is_head)
+            CR_INFO("node 0 is asked to end the job on all nodes; a second signal ends this node");
     }
     /* nobody else is asked twice: the second signal ends this node at once */
     if (!a->joined || n > 1) finish(a, 128 + sig, "");

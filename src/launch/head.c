@@ -11,6 +11,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,12 +32,41 @@
 
 static void stop_all(cr_head *h, int sig, double now);
 
+/* ---- what the users of all nodes are told ---- */
+
+static void tell_one(cr_node *x, cr_log_level level, const char *text) {
+    cr_msg m = {.type = CR_WIRE_TELL,
+                .num = {level >= CR_LOG_WARN},
+                .text = {{text, strlen(text)}}};
+    if (x->joined) cr_link_send(&x->link, &m);
+}
+
+/* Every agent prints it, also that of node 0. */
+static void CR_PRINTF(3, 4) tell(cr_head *h, cr_log_level level, const char *fmt, ...) {
+    char text[1024];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    for (int i = 0; i < h->n; i++)
+        tell_one(h->v[i], level, text);
+}
+
+/* A fault for the user of one node, who may have seen already what the rank itself said. */
+static void fault_text(const cr_fault *f, const cr_node *x, const char *more, char *out,
+                       size_t size) {
+    bool seen = f->shown >= 0 && f->shown == x->arrival;
+    bool elsewhere = f->shown >= 0 && !seen && !f->error[0];
+    snprintf(out, size, "%s%s%s%s%s", f->text, f->error[0] && !seen ? ": " : "",
+             seen ? "" : f->error, elsewhere ? "; its output there says why" : "", more);
+}
+
 /* ---- nodes ---- */
 
 static cr_node *add_node(cr_head *h, int fd, double now) {
     cr_err err;
     cr_node *x = cr_alloc(sizeof *x, "a node");
-    *x = (cr_node){.slot = -1, .want = -1, .index = -1};
+    *x = (cr_node){.slot = -1, .want = -1, .index = -1, .arrival = -1};
     if (cr_link_init(&x->link, fd, true, false, &h->l->key, now, &err) != CR_OK) {
         cr_free(x);
         return NULL;
@@ -84,7 +114,9 @@ cr_code cr_head_init(cr_head *h, const cr_launch *l, int own, double now, cr_err
     cr_arena_init(&h->puts_arena, 0);
     if (!l->layout.standalone && (h->listen_fd = open_port(l->layout.port, err)) < 0)
         return CR_ERUN;
-    if (!add_node(h, own, now)) return cr_fail(err, CR_ERUN, "no random numbers");
+    cr_node *x = add_node(h, own, now);
+    if (!x) return cr_fail(err, CR_ERUN, "no random numbers");
+    x->own = true;
     return CR_OK;
 }
 
@@ -105,14 +137,33 @@ static void phase(cr_head *h, cr_head_phase p, double now) {
     h->deadline = 0;
 }
 
-static void finish(cr_head *h, int code, const char *text, double now) {
+static void over(cr_head *h, int code, double now) {
     h->exit_code = code;
-    snprintf(h->text, sizeof h->text, "%s", text);
-    cr_msg m = {.type = CR_WIRE_BYE, .num = {(uint64_t)code}, .text = {{h->text, strlen(h->text)}}};
-    for (int i = 0; i < h->n; i++)
-        cr_link_send(&h->v[i]->link, &m);
     phase(h, CR_HEAD_OVER, now);
     h->deadline = now + BYE_S;
+}
+
+static void bye(cr_node *x, int code, const char *text) {
+    cr_msg m = {.type = CR_WIRE_BYE, .num = {(uint64_t)code}, .text = {{text, strlen(text)}}};
+    cr_link_send(&x->link, &m);
+}
+
+static void finish(cr_head *h, int code, const char *text, double now) {
+    for (int i = 0; i < h->n; i++)
+        bye(h->v[i], code, text);
+    over(h, code, now);
+}
+
+static void finish_with_fault(cr_head *h, int code, const char *more, double now) {
+    char text[1024];
+    for (int i = 0; i < h->n; i++) {
+        cr_node *x = h->v[i];
+        fault_text(&h->fault, x, more, text, sizeof text);
+        /* a wrong command line or config is no rank's fault; who has seen it needs no more words */
+        bool enough = h->fault.code == 2 && h->fault.shown >= 0 && h->fault.shown == x->arrival;
+        bye(x, code, enough ? "" : text);
+    }
+    over(h, code, now);
 }
 
 bool cr_head_is_quiet(const cr_head *h) {
@@ -126,6 +177,7 @@ bool cr_head_is_quiet(const cr_head *h) {
 
 static int by_place(const void *a, const void *b) {
     const cr_node *x = *(cr_node *const *)a, *y = *(cr_node *const *)b;
+    if (x->own != y->own) return x->own ? -1 : 1; /* rank 0 is on node 0 */
     int kx = x->want >= 0 ? x->want : CR_LAUNCH_RANKS,
         ky = y->want >= 0 ? y->want : CR_LAUNCH_RANKS;
     if (kx != ky) return kx < ky ? -1 : 1;
@@ -146,7 +198,7 @@ static void begin(cr_head *h, double now) {
     h->n_placed = n;
     if (h->batch_ranks == 0) h->batch_ranks = (uint64_t)(n * nproc);
     h->worst = 0;
-    h->hard = h->regroup = false;
+    h->hard = h->regroup = h->smaller = h->stepped = false;
     h->fault.quality = 0;
     h->n_puts = 0;
     cr_arena_reset(&h->puts_arena);
@@ -178,10 +230,26 @@ static int n_joined(const cr_head *h) {
     return n;
 }
 
+/* what the nodes that are here wait for; "": for nothing */
+static void waits_for(const cr_head *h, char *out, size_t size) {
+    const cr_layout *l = &h->l->layout;
+    int n = n_joined(h);
+    out[0] = 0;
+    if (n < l->min_nodes)
+        snprintf(out, size, "%d of %d nodes %s here; the others have %.0f s to come", n,
+                 l->min_nodes, n == 1 ? "is" : "are", l->join_s);
+    else if (n < l->max_nodes)
+        snprintf(out, size,
+                 "%d of %d to %d nodes %s here; the ranks start when no more come for %.0f s", n,
+                 l->min_nodes, l->max_nodes, n == 1 ? "is" : "are", l->last_call_s);
+}
+
 static void meet(cr_head *h, double now) {
     const cr_layout *l = &h->l->layout;
     int n = n_joined(h);
-    if (n >= l->max_nodes) {
+    /* those who trained together go on at once when all of them are here */
+    bool same = h->n_placed > 0 && !h->smaller;
+    if (n >= l->max_nodes || (n >= l->min_nodes && same)) {
         begin(h, now);
         return;
     }
@@ -211,11 +279,57 @@ static void meet(cr_head *h, double now) {
     finish(h, h->fault.quality ? h->fault.code : 1, text, now);
 }
 
+/* Meets again; those who wait for others are told so. */
+static void meet_again(cr_head *h, double now) {
+    char text[160];
+    phase(h, CR_HEAD_MEET, now);
+    h->enough_since = 0;
+    waits_for(h, text, sizeof text);
+    if (text[0] && h->smaller) tell(h, CR_LOG_INFO, "%s", text);
+}
+
 static void refuse(cr_node *x, double now, const char *text) {
     cr_msg m = {.type = CR_WIRE_REFUSE, .text = {{text, strlen(text)}}};
     cr_link_send(&x->link, &m);
     cr_link_flush(&x->link, now);
     CR_WARN("%s", text);
+}
+
+/* What must be the same on all nodes? Empty: it is. */
+static void compare(const cr_head *h, const cr_node *x, const cr_msg *m, const char *version,
+                    char *text, size_t size) {
+    const cr_launch *l = h->l;
+    const struct {
+        const char *flag;
+        uint64_t there, here;
+        double unit;
+    } v[] = {{"--nproc-per-node", m->num[CR_JOIN_NPROC], (uint64_t)l->layout.nproc, 1},
+             {"MIN of --nnodes", m->num[CR_JOIN_MIN], (uint64_t)l->layout.min_nodes, 1},
+             {"MAX of --nnodes", m->num[CR_JOIN_MAX], (uint64_t)l->layout.max_nodes, 1},
+             {"--fault_timeout", m->num[CR_JOIN_FAULT_MS], (uint64_t)(l->fault_s * 1000), 1e-3}};
+    text[0] = 0;
+    if (m->num[CR_JOIN_DIGEST] != l->digest)
+        snprintf(text, size,
+                 "host %s runs another crank (%s) than node 0 (%s), or another plug-in of it; "
+                 "install the same on all nodes",
+                 x->host, version, l->version);
+    for (size_t i = 0; i < sizeof v / sizeof *v && !text[0]; i++)
+        if (v[i].there != v[i].here)
+            snprintf(text, size, "host %s has %s %g and node 0 has %g; give all nodes the same",
+                     x->host, v[i].flag, (double)v[i].there * v[i].unit,
+                     (double)v[i].here * v[i].unit);
+}
+
+/* A head that was itself restarted learns from its agents that this is not the beginning. */
+static void learn(cr_head *h, const cr_msg *m) {
+    if (m->num[CR_JOIN_SEEN] > h->gen && m->num[CR_JOIN_SEEN] < 1000000 &&
+        h->phase == CR_HEAD_MEET) {
+        h->gen = m->num[CR_JOIN_SEEN] - 1;
+        h->began = true;
+    }
+    h->trained = h->trained || m->num[CR_JOIN_TRAINED];
+    if (h->batch_ranks == 0 && m->num[CR_JOIN_BATCH] <= CR_LAUNCH_RANKS * (uint64_t)CR_LAUNCH_RANKS)
+        h->batch_ranks = m->num[CR_JOIN_BATCH];
 }
 
 /* false: the node is to be dropped */
@@ -225,19 +339,8 @@ static bool take_join(cr_head *h, cr_node *x, const cr_msg *m, double now) {
     cr_wire_text(m, 0, x->host, sizeof x->host);
     cr_wire_text(m, 1, version, sizeof version);
     if (x->joined) return false;
-    if (m->num[CR_JOIN_DIGEST] != l->digest) {
-        snprintf(text, sizeof text,
-                 "host %s runs another crank (%s) than node 0 (%s), or another plug-in of it; "
-                 "install the same on all nodes",
-                 x->host, version, l->version);
-        refuse(x, now, text);
-        return false;
-    }
-    if (m->num[CR_JOIN_NPROC] != (uint64_t)l->layout.nproc) {
-        snprintf(text, sizeof text,
-                 "host %s has --nproc-per-node %llu and node 0 has %d; all nodes must run as many "
-                 "ranks",
-                 x->host, (unsigned long long)m->num[CR_JOIN_NPROC], l->layout.nproc);
+    compare(h, x, m, version, text, sizeof text);
+    if (text[0]) {
         refuse(x, now, text);
         return false;
     }
@@ -256,24 +359,40 @@ static bool take_join(cr_head *h, cr_node *x, const cr_msg *m, double now) {
     x->want = want;
     x->joined = true;
     x->arrival = h->n_arrived++;
-    /* a head that was itself restarted learns from its agents that this is not the beginning */
-    if (m->num[CR_JOIN_SEEN] > h->gen && m->num[CR_JOIN_SEEN] < 1000000 &&
-        h->phase == CR_HEAD_MEET) {
-        h->gen = m->num[CR_JOIN_SEEN] - 1;
-        h->began = true;
-    }
-    h->trained = h->trained || m->num[CR_JOIN_TRAINED];
-    if (h->batch_ranks == 0 && m->num[CR_JOIN_BATCH] <= CR_LAUNCH_RANKS * (uint64_t)CR_LAUNCH_RANKS)
-        h->batch_ranks = m->num[CR_JOIN_BATCH];
-    if (x->arrival > 0) CR_INFO("host %s has come", x->host);
-    if (h->phase != CR_HEAD_RUN || h->n_placed >= l->layout.max_nodes ||
-        h->restarts >= l->layout.max_restarts)
-        return true;
-    h->restarts++;
-    h->regroup = true;
-    CR_INFO("the ranks save a checkpoint and begin again with host %s", x->host);
-    stop_all(h, SIGTERM, now);
+    learn(h, m);
+    if (l->layout.standalone) return true;
+    h->newcomer = now;
+    waits_for(h, text, sizeof text);
+    if (h->phase == CR_HEAD_MEET)
+        tell(h, CR_LOG_INFO, "host %s has come%s%s", x->host, text[0] ? "; " : "", text);
+    else if (h->n_placed < l->layout.max_nodes)
+        tell(h, CR_LOG_INFO, "host %s has come and will take part in the next start of the ranks",
+             x->host);
+    else
+        tell(h, CR_LOG_INFO,
+             "host %s has come; the job has the %d nodes that it takes (--nnodes), so the host "
+             "waits until one is lost",
+             x->host, l->layout.max_nodes);
     return true;
+}
+
+/* Nodes that came while the ranks run take part when the ranks begin again. This waits until the
+ * ranks have done a step, so that there is something to go on from, and until no more nodes come.
+ * It is no restart after a fault, and is not counted as one. */
+static void take_in(cr_head *h, double now) {
+    char names[200] = "";
+    size_t at = 0;
+    const cr_layout *l = &h->l->layout;
+    if (!h->stepped || h->n_placed >= l->max_nodes) return;
+    if (n_joined(h) < l->max_nodes && now - h->newcomer < l->last_call_s) return;
+    for (int i = 0; i < h->n; i++)
+        if (h->v[i]->joined && !h->v[i]->placed && at < sizeof names - 70)
+            at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", at ? ", " : "",
+                                   h->v[i]->host);
+    if (!at) return;
+    h->regroup = true;
+    tell(h, CR_LOG_INFO, "the ranks save a checkpoint and begin again with host %s", names);
+    stop_all(h, SIGTERM, now);
 }
 
 /* ---- faults ---- */
@@ -300,12 +419,15 @@ static void blame(cr_head *h, const cr_fault *f, double settle, double now) {
 }
 
 static void take_fault(cr_head *h, const cr_node *x, const cr_msg *m, double now) {
-    char text[500], what[160];
+    char what[100];
     int kind = (int)(m->num[CR_FAULT_KIND] & 0xff), code = (int)(m->num[CR_FAULT_CODE] & 0xff);
     bool shown = m->num[CR_FAULT_SHOWN] != 0;
+    bool ended = kind == CR_FAULT_EXIT || kind == CR_FAULT_ABORT;
     if (!x->placed || m->num[CR_FAULT_GEN] != h->gen) return;
-    cr_wire_text(m, 0, text, sizeof text);
-    cr_fault f = {.code = code ? code : 1, .again = code != 2 && code != 3};
+    cr_fault f = {.code = code ? code : 1,
+                  .again = code != 2 && code != 3,
+                  .shown = shown ? x->arrival : -1};
+    cr_wire_text(m, 0, f.error, sizeof f.error);
     switch (kind) {
     case CR_FAULT_SIGNAL:
         snprintf(what, sizeof what, "was killed by signal %d (%s)", code - 128,
@@ -323,24 +445,25 @@ static void take_fault(cr_head *h, const cr_node *x, const cr_msg *m, double now
         break;
     default: /* all ranks end when one has an error, and only that one says what is wrong */
         snprintf(what, sizeof what, "ended with exit code %d", f.code);
-        f.quality = text[0] ? 3 : shown ? 2 : 1;
+        f.quality = f.error[0] ? 3 : shown ? 2 : 1;
     }
-    bool tells = text[0] && (!shown || kind == CR_FAULT_STALL);
-    snprintf(f.text, sizeof f.text, "rank %llu on host %s %s%s%s",
-             (unsigned long long)m->num[CR_FAULT_RANK], x->host, what, tells ? ": " : "",
-             tells ? text : "");
-    /* a soft stop ends with exit codes, which are no faults */
-    if (h->phase == CR_HEAD_STOP && (kind == CR_FAULT_EXIT || kind == CR_FAULT_ABORT)) return;
-    blame(h, &f, kind == CR_FAULT_EXIT || kind == CR_FAULT_ABORT ? SETTLE_EXIT_S : SETTLE_DEAD_S,
-          now);
+    snprintf(f.text, sizeof f.text, "rank %llu on host %s %s",
+             (unsigned long long)m->num[CR_FAULT_RANK], x->host, what);
+    /* a soft stop ends with exit codes, or by the signal itself when it comes before a rank has
+     * a handler for it: no faults */
+    ended = ended || (kind == CR_FAULT_SIGNAL && code == 128 + SIGTERM);
+    if (h->phase == CR_HEAD_STOP && ended) return;
+    blame(h, &f, ended ? SETTLE_EXIT_S : SETTLE_DEAD_S, now);
     if (h->phase == CR_HEAD_STOP && !h->hard) stop_all(h, SIGKILL, now);
 }
 
 /* the connection to a node is broken or silent */
 static void lose_node(cr_head *h, int i, const char *why, double now) {
     cr_node *x = h->v[i];
-    if (x->joined && x->placed && x->running && h->phase != CR_HEAD_OVER) {
-        cr_fault f = {.quality = 6, .code = 128 + SIGKILL, .again = true};
+    bool told = x->joined && h->phase != CR_HEAD_OVER;
+    h->smaller = h->smaller || x->placed;
+    if (told && x->placed && x->running) {
+        cr_fault f = {.quality = 6, .code = 128 + SIGKILL, .again = true, .shown = -1};
         int last = x->first + h->l->layout.nproc - 1;
         if (last > x->first)
             snprintf(f.text, sizeof f.text, "host %s with ranks %d to %d is gone: %s", x->host,
@@ -350,9 +473,10 @@ static void lose_node(cr_head *h, int i, const char *why, double now) {
                      why);
         blame(h, &f, SETTLE_DEAD_S, now);
         if (h->phase == CR_HEAD_STOP && !h->hard) stop_all(h, SIGKILL, now);
-    } else if (x->joined && h->phase == CR_HEAD_MEET) {
-        CR_WARN("host %s has left: %s", x->host, why);
+        told = false;
     }
+    x->joined = false;
+    if (told) tell(h, CR_LOG_WARN, "host %s has left: %s", x->host, why);
     drop_node(h, i);
 }
 
@@ -363,32 +487,39 @@ static int n_running(const cr_head *h) {
     return n;
 }
 
+/* All ranks begin again after a fault. */
+static void restart(cr_head *h, double now) {
+    char text[1024], more[100];
+    h->restarts++;
+    snprintf(more, sizeof more, "; restart %d of %d%s", h->restarts, h->l->layout.max_restarts,
+             h->trained ? ", from the last checkpoint" : "");
+    for (int i = 0; i < h->n; i++) {
+        fault_text(&h->fault, h->v[i], more, text, sizeof text);
+        tell_one(h->v[i], CR_LOG_WARN, text);
+    }
+    meet_again(h, now);
+}
+
 /* All ranks have ended: what now? */
 static void decide(cr_head *h, double now) {
     const cr_layout *l = &h->l->layout;
-    char text[1024];
-    if (h->signal && !h->fault.quality) {
+    bool failed = h->fault.quality > 0, again = failed && h->fault.again;
+    if (h->signal && !failed)
         finish(h, h->worst == 0 ? 0 : 128 + h->signal, "", now);
-    } else if (h->signal) {
-        finish(h, 128 + h->signal, h->fault.text, now);
-    } else if (h->fault.quality && h->fault.again && h->restarts < l->max_restarts) {
-        h->restarts++;
-        CR_WARN("%s; restart %d of %d%s", h->fault.text, h->restarts, l->max_restarts,
-                h->trained ? ", from the last checkpoint" : "");
-        phase(h, CR_HEAD_MEET, now);
-        h->enough_since = 0;
-    } else if (h->fault.quality) {
-        bool used_up = h->fault.again && l->max_restarts > 0;
-        snprintf(text, sizeof text, "%s%s", h->fault.text,
-                 used_up ? "; all restarts are used up (--max_restarts)" : "");
-        /* a wrong command line or config is no rank's fault, and was told */
-        finish(h, h->fault.code, h->fault.code == 2 ? "" : text, now);
-    } else if (h->regroup && h->worst != 0) {
-        phase(h, CR_HEAD_MEET, now);
-        h->enough_since = 0;
-    } else {
+    else if (h->signal)
+        finish_with_fault(h, 128 + h->signal, "", now);
+    else if (again && h->restarts < l->max_restarts)
+        restart(h, now);
+    else if (failed)
+        finish_with_fault(h, h->fault.code,
+                          again && l->max_restarts > 0
+                              ? "; all restarts are used up (--max_restarts)"
+                              : "",
+                          now);
+    else if (h->regroup && h->worst != 0)
+        meet_again(h, now);
+    else
         finish(h, h->worst, "", now);
-    }
 }
 
 /* ---- messages of the agents ---- */
@@ -426,11 +557,14 @@ static void take_fence(cr_head *h, cr_node *x) {
     cr_arena_reset(&h->puts_arena);
 }
 
-static void take_wish(cr_head *h, int sig, double now) {
+static void take_wish(cr_head *h, const cr_node *x, int sig, double now) {
     if (h->phase == CR_HEAD_OVER) return;
     if (sig < 1 || sig > 31) sig = SIGTERM;
     bool again = h->signal != 0;
     h->signal = sig;
+    if (!h->l->layout.standalone && !again)
+        tell(h, CR_LOG_INFO, "signal %d (%s) came at host %s: the job ends on all nodes", sig,
+             strsignal(sig), x->host);
     if (h->phase == CR_HEAD_MEET)
         finish(h, 128 + sig, "", now);
     else if (h->phase == CR_HEAD_RUN)
@@ -454,9 +588,10 @@ static bool hear(cr_head *h, cr_node *x, const cr_msg *m, double now) {
     case CR_WIRE_STEP:
         if (!current) break;
         h->trained = true;
-        if (x->index == 0)
-            CR_INFO("%d ranks: the first step was done %.2f s after the start",
-                    h->n_placed * h->l->layout.nproc, now - h->started);
+        if (!h->stepped)
+            tell(h, CR_LOG_INFO, "%d ranks: the first step was done %.2f s after the start",
+                 h->n_placed * h->l->layout.nproc, now - h->started);
+        h->stepped = true;
         break;
     case CR_WIRE_FAULT: take_fault(h, x, m, now); break;
     case CR_WIRE_ENDED:
@@ -464,7 +599,7 @@ static bool hear(cr_head *h, cr_node *x, const cr_msg *m, double now) {
         x->running = false;
         if ((int)(m->num[1] & 0xff) > h->worst) h->worst = (int)(m->num[1] & 0xff);
         break;
-    case CR_WIRE_WISH: take_wish(h, (int)(m->num[0] & 0xff), now); break;
+    case CR_WIRE_WISH: take_wish(h, x, (int)(m->num[0] & 0xff), now); break;
     default: break;
     }
     return true;
@@ -536,6 +671,7 @@ void cr_head_turn(cr_head *h, const cr_polls *p, double now, bool jumped) {
     if (h->phase == CR_HEAD_SETTLE && (now >= h->deadline || n_running(h) == 0))
         stop_all(h, SIGKILL, now);
     if (h->phase == CR_HEAD_RUN && n_running(h) == 0) phase(h, CR_HEAD_STOP, now);
+    if (h->phase == CR_HEAD_RUN) take_in(h, now);
     if (h->phase == CR_HEAD_STOP && n_running(h) == 0) decide(h, now);
     if (h->phase == CR_HEAD_MEET) meet(h, now);
     for (int i = 0; i < h->n; i++)

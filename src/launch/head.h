@@ -19,6 +19,7 @@ typedef enum cr_head_phase {
 typedef struct cr_node {
     cr_link link;
     int slot;
+    bool own;            /* this process's own agent */
     bool joined, placed; /* placed: it is a part of this generation */
     bool running;        /* its ranks are not known to have ended */
     bool fenced;         /* its ranks wait at the barrier */
@@ -31,8 +32,10 @@ typedef struct cr_node {
 typedef struct cr_fault {
     int quality; /* 0: none */
     int code;
-    bool again; /* may be tried again */
-    char text[768];
+    bool again;      /* may be tried again */
+    char text[200];  /* which rank or host, and what happened to it */
+    char error[500]; /* its own words; "": it said nothing, or nothing that we know */
+    int64_t shown;   /* arrival of the node whose user has seen these words; -1: none */
 } cr_fault;
 
 typedef struct cr_head {
@@ -47,10 +50,14 @@ typedef struct cr_head {
     uint64_t gen;
     uint64_t batch_ranks; /* ranks of the first generation; 0: there was none */
     int restarts, n_placed, worst;
-    bool began; /* a generation was started */
-    bool trained, regroup;
-    int signal; /* the user's; 0: none */
-    bool hard;  /* ranks were killed */
+    bool began;   /* a generation was started */
+    bool smaller; /* a node of this generation was lost */
+    bool trained; /* a generation has done a step ... */
+    bool stepped; /* ... and so has this one */
+    bool regroup;
+    double newcomer; /* when the last node came that waits for the next generation */
+    int signal;      /* the user's; 0: none */
+    bool hard;       /* ranks were killed */
     double started;
     cr_fault fault;
     cr_arena puts_arena;
@@ -60,7 +67,6 @@ typedef struct cr_head {
     } * puts;
     int n_puts, cap_puts;
     int exit_code;
-    char text[1024];
 } cr_head;
 
 /* cr_head_init listens when several nodes may come. own is this process's end of a socket pair to

@@ -84,7 +84,8 @@ cr_code cr_outlet_open(cr_outlet *s, const cr_output_plan *plan, int which, int 
     cr_buf_init(&s->pending);
     cr_buf_init(&s->line);
     *child = -1;
-    if (!to_file && !tee && !plan->log_dir && shown && !capture) return CR_OK;
+    s->direct = !to_file && !tee && !plan->log_dir && shown && !capture;
+    if (s->direct) return CR_OK;
     if (plan->log_dir) CR_TRY(open_file(s, plan, which, rank, attempt, err));
     if (pipe2(ends, O_CLOEXEC) != 0)
         return cr_fail(err, CR_ERUN, "no pipe for the output of rank %d: %s", rank,
@@ -116,9 +117,12 @@ static void flush_console(cr_outlet *s) {
     }
 }
 
-/* log lines that are no errors are not what a failed rank wanted to say */
+/* log lines that are no errors are not what a failed rank wanted to say, and MPICH's line about the
+ * abort that follows an error is not either */
 static bool is_chatter(const char *line, size_t n) {
     static const char *const levels[] = {"][INFO] ", "][DEBUG] ", "][WARNING] "};
+    static const char aborts[] = "application called MPI_Abort(";
+    if (memmem(line, n, aborts, sizeof aborts - 1)) return true;
     for (size_t i = 0; i < 3; i++)
         if (n > 40 && memmem(line, 40, levels[i], strlen(levels[i]))) return true;
     return n == 0;
@@ -192,14 +196,19 @@ static void drain_console(cr_outlet *s) {
     }
 }
 
-void cr_outlet_close(cr_outlet *s) {
-    /* what the rank wrote before it ended is in the pipe; a child of it may hold the pipe open */
+void cr_outlet_catch_up(cr_outlet *s) {
+    /* a pipe holds 64 KiB, and whoever still writes is not waited for */
     for (int i = 0; i < 64 && s->fd >= 0; i++) {
         char some[4096];
         ssize_t n = read(s->fd, some, sizeof some);
         if (n <= 0) break;
         take(s, some, (size_t)n);
     }
+}
+
+void cr_outlet_close(cr_outlet *s) {
+    /* what the rank wrote before it ended is in the pipe; a child of it may hold the pipe open */
+    cr_outlet_catch_up(s);
     if (s->in_line && s->line.n) end_line(s);
     drain_console(s);
     if (s->fd >= 0) close(s->fd);

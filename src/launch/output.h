@@ -31,6 +31,7 @@ typedef struct cr_outlet {
     int console; /* -1: not shown */
     int slot;    /* in the poll */
     bool shown;  /* on the terminal, through us or directly */
+    bool direct; /* ... directly, so that we do not know what was shown */
     char prefix[64];
     bool in_line;   /* the console is in the middle of a line of this stream */
     cr_buf pending; /* for the console */
@@ -47,6 +48,8 @@ CR_CHECKED cr_code cr_outlet_open(cr_outlet *s, const cr_output_plan *plan, int 
 void cr_outlet_read(cr_outlet *s, bool ready);
 /* cr_outlet_wants: is there room for more, so that the pipe is to be polled? */
 bool cr_outlet_wants(const cr_outlet *s);
+/* cr_outlet_catch_up takes what is in the pipe now, also when the terminal has no room for it. */
+void cr_outlet_catch_up(cr_outlet *s);
 void cr_outlet_close(cr_outlet *s); /* after moving what is left in the pipe */
 
 #endif

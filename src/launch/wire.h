@@ -12,15 +12,15 @@
 
 #include "base/buf.h"
 
-#define CR_WIRE_VERSION 1
+#define CR_WIRE_VERSION 2
 #define CR_WIRE_MAX     16384 /* bytes of type and fields */
 #define CR_WIRE_TEXT    4096  /* bytes of a text */
-#define CR_WIRE_NUMS    8
+#define CR_WIRE_NUMS    10
 #define CR_WIRE_TEXTS   2
 
 /* name, fields: n a number, t a text */
 #define CR_WIRE_TABLE(X)                                                                           \
-    X(JOIN, "nnnnnnntt")                                                                           \
+    X(JOIN, "nnnnnnnnnntt")                                                                        \
     X(REFUSE, "t")                                                                                 \
     X(START, "nnnnnnnn")                                                                           \
     X(PUT, "tt")                                                                                   \
@@ -30,6 +30,7 @@
     X(ENDED, "nn")                                                                                 \
     X(STOP, "nn")                                                                                  \
     X(WISH, "n")                                                                                   \
+    X(TELL, "nt")                                                                                  \
     X(BYE, "nt")                                                                                   \
     X(PING, "")
 
@@ -44,7 +45,10 @@ enum {
     CR_JOIN_TRAINED,
     CR_JOIN_DIGEST,
     CR_JOIN_ARGS,
-    CR_JOIN_BATCH
+    CR_JOIN_BATCH,
+    CR_JOIN_MIN,
+    CR_JOIN_MAX,
+    CR_JOIN_FAULT_MS
 };
 enum {
     CR_START_GEN,

@@ -130,6 +130,13 @@ host_ends 0 0
 host_ends 1 0
 same_weights one two
 none_left
+for i in 0 1; do # the user of each host reads what happens
+    tells $i "host host1 has come$"
+    tells $i "starting ranks $((2 * i)) to $((2 * i + 1)) of 4; this is node $i of 2"
+    tells $i "4 ranks: the first step was done"
+done
+tells 1 "this node has reached node 0 at 10.77.0.1:29500"
+tells 1 "the job has ended with exit code 0"
 passed "two hosts, four ranks: the bytes of one process"
 
 both_held killed --fault_timeout 20
@@ -156,7 +163,7 @@ both_held head2 --max_restarts 2 --fault_timeout 20
 kill -9 "$pid_0"
 wait "$pid_0"
 until_text err.1 "waits for node 0 to come back"
-host 0 head2 --nnodes 2 --node_rank 0 --max_restarts 2
+host 0 head2 --nnodes 2 --node_rank 0 --max_restarts 2 --fault_timeout 20
 host_ends 0 0
 host_ends 1 0
 same_weights one head2
@@ -191,7 +198,10 @@ both_held rank --max_restarts 1 --fault_timeout 20
 kill -9 "$held"
 host_ends 0 0
 host_ends 1 0
-tells 0 "rank 3 on host host1 was killed by signal 9 (Killed); restart 1 of 1, from the last checkpoint"
+for i in 0 1; do
+    tells $i "rank 3 on host host1 was killed by signal 9 (Killed); restart 1 of 1, from the last checkpoint"
+    tells $i "this is node $i of 2; training goes on from the last checkpoint"
+done
 same_weights one rank
 none_left
 passed "a killed rank on another host"
@@ -202,6 +212,8 @@ kill -CONT "$held"
 host_ends 0 130
 host_ends 1 130
 tells 0 "stopped by a signal; the checkpoint is saved"
+tells 0 "signal 2 (Interrupt) came at host host1: the job ends on all nodes"
+tells 1 "the job has ended with exit code 130"
 none_left
 more=--continue_train
 both term
@@ -216,8 +228,32 @@ more="--train_input_path missing.csv" host 0 bad --nnodes 2 --node_rank 0
 host_ends 0 2
 host_ends 1 2
 tells 0 "runs its ranks with other arguments than node 0"
+tells 0 "missing.csv"
+tells 1 "crank launch: rank 0 on host host0 ended with exit code 2: .*missing.csv"
 none_left
-passed "other arguments on one host"
+CRANK_TEST_KILL=inside:1:FAIL CRANK_TEST_KILL_IF=RANK=3 # the error of one rank
+export CRANK_TEST_KILL CRANK_TEST_KILL_IF
+both inside
+unset CRANK_TEST_KILL CRANK_TEST_KILL_IF
+host_ends 0 1
+host_ends 1 1
+tells 0 "crank launch: rank 3 on host host1 ended with exit code 1: .*cannot go on"
+tells 1 "rank 3 .*cannot go on"
+tells 1 "crank launch: rank 3 on host host1 ended with exit code 1$"
+none_left
+passed "other arguments on one host; what its rank says is read once on every host"
+
+for flags in "--nproc-per-node 1" "--nnodes 2:3" "--fault_timeout 4"; do
+    # shellcheck disable=SC2086
+    host 1 bad --nnodes 2 --node_rank 1 $flags
+    host 0 bad --nnodes 2 --node_rank 0 --rdzv_conf join_timeout=5
+    host_ends 1 2
+    tells 1 "crank launch: host host1 has .* and node 0 has .*; give all nodes the same"
+    kill -INT "$pid_0"
+    host_ends 0 130
+done
+none_left
+passed "hosts whose flags do not fit together"
 
 # the name of node 0 has an IPv6 address, which comes first and where packets vanish, and one that works
 if ip netns exec "${tag}n1" ip addr add fd77::2/64 dev eth0 nodad 2>/dev/null &&
@@ -299,6 +335,8 @@ until_text err.0 "begin again with host host2"
 host_ends 0 0
 host_ends 2 0
 tells 0 "host host1 with ranks 2 to 3 is gone: the connection was closed; restart 1 of 3, from the last checkpoint"
+tells 0 "] 1 of 1 to 2 nodes is here; the ranks start when no more come for 2 s"
+tells 2 "the ranks save a checkpoint and begin again with host host2"
 same_weights one elastic
 none_left
 passed "four ranks, then two, then four on another host: the same bytes"

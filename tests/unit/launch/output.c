@@ -32,11 +32,13 @@ TEST(last_error) {
     int child;
     static const char text[] = "[2026-01-01 00:00:00,000][INFO] all is well\n"
                                "data.csv:7: column 'x' is no number\n"
-                               "[2026-01-01 00:00:00,000][WARNING] one more thing\n";
+                               "[2026-01-01 00:00:00,000][WARNING] one more thing\n"
+                               "Abort(1) on node 1 (rank 1 in comm 0): application called "
+                               "MPI_Abort(MPI_COMM_WORLD, 1) - process 1\n";
     CHECK_INT(cr_outlet_open(&s, &plan, 2, 0, 0, 0, true, &child, &err), CR_OK);
     CHECK(child >= 0 && s.fd >= 0 && s.console < 0);
     CHECK_INT(write(child, text, sizeof text - 1), sizeof text - 1);
-    cr_outlet_read(&s, true);
+    cr_outlet_catch_up(&s);
     CHECK_STR(s.last, "data.csv:7: column 'x' is no number");
     CHECK_INT(write(child, "the end without a newline", 25), 25);
     close(child);
