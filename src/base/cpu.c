@@ -18,6 +18,22 @@
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
+#include <sys/syscall.h>
+
+/* Does the CPU have tiles for BF16, and does the system let this process use them? Linux asks for
+ * the wish to be stated once per process, because the registers of a thread grow by 8 KiB. Which
+ * layouts of tiles there are (leaf 0x1d) is not asked: some virtual machines hide that leaf. */
+static bool has_tiles(void) {
+#ifdef __x86_64__
+    enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return false;
+    bool amx_bf16 = d >> 22 & 1, amx_tile = d >> 24 & 1;
+    return amx_bf16 && amx_tile && syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+#else
+    return false;
+#endif
+}
 
 /* __builtin_cpu_supports also checks which registers the system saves on a context switch. F16C,
  * which some compilers cannot ask for by name, is usable when AVX is. */
@@ -32,7 +48,10 @@ cr_cpu_level cr_cpu_level_own(void) {
     if (!(__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")))
         return CR_CPU_AVX2;
-    return __builtin_cpu_supports("avx512bf16") ? CR_CPU_AVX512_BF16 : CR_CPU_AVX512;
+    if (!__builtin_cpu_supports("avx512bf16")) return CR_CPU_AVX512;
+    if (has_tiles()) return CR_CPU_AMX;
+    /* Intel's dot product of pairs is slower than multiply-adds of floats */
+    return __builtin_cpu_is("amd") ? CR_CPU_AVX512_BF16 : CR_CPU_AVX512;
 }
 
 char *cr_cpu_name(char out[96]) {
@@ -66,7 +85,7 @@ char *cr_cpu_name(char out[96]) {
 #endif
 
 const char *cr_cpu_level_name(cr_cpu_level level) {
-    static const char *const names[CR_CPU_LEVELS] = {"c", "avx2", "avx512", "avx512_bf16"};
+    static const char *const names[CR_CPU_LEVELS] = {"c", "avx2", "avx512", "avx512_bf16", "amx"};
     return (unsigned)level < CR_CPU_LEVELS ? names[level] : "?";
 }
 

@@ -12,10 +12,11 @@ typedef enum cr_cpu_level {
     CR_CPU_AVX2,
     CR_CPU_AVX512,
     CR_CPU_AVX512_BF16,
+    CR_CPU_AMX,
     CR_CPU_LEVELS
 } cr_cpu_level;
 /* cr_cpu_level_own returns the highest level that the CPU and the system allow; cr_cpu_level_max
- * returns the same, lowered by CRANK_CPU=c|avx2|avx512|avx512_bf16. */
+ * returns the same, lowered by CRANK_CPU=c|avx2|avx512|avx512_bf16|amx. */
 cr_cpu_level cr_cpu_level_own(void);
 cr_cpu_level cr_cpu_level_max(void);
 /* cr_cpu_level_wish returns the level that wish, the text of CRANK_CPU, names (any case), and own
@@ -25,12 +26,13 @@ cr_cpu_level cr_cpu_level_wish(const char *wish, cr_cpu_level own, char *why, si
 const char *cr_cpu_level_name(cr_cpu_level level);
 /* CR_CPU_PICK chooses among versions of one function or table; crank has no other way to do so.
  * `of` is an array of CR_CPU_LEVELS pointers. A level whose pointer is NULL uses the version of the
- * next lower level; CR_CPU_C always has one. */
+ * next lower level (amx that of avx512, whose bits it has); CR_CPU_C always has one. */
 #define CR_CPU_PICK(of, level)                                                                     \
-    ((of)[(level) >= CR_CPU_AVX512_BF16 && (of)[CR_CPU_AVX512_BF16] ? CR_CPU_AVX512_BF16           \
-          : (level) >= CR_CPU_AVX512 && (of)[CR_CPU_AVX512]         ? CR_CPU_AVX512                \
-          : (level) >= CR_CPU_AVX2 && (of)[CR_CPU_AVX2]             ? CR_CPU_AVX2                  \
-                                                                    : CR_CPU_C])
+    ((of)[(level) >= CR_CPU_AMX && (of)[CR_CPU_AMX]                   ? CR_CPU_AMX                 \
+          : (level) == CR_CPU_AVX512_BF16 && (of)[CR_CPU_AVX512_BF16] ? CR_CPU_AVX512_BF16         \
+          : (level) >= CR_CPU_AVX512 && (of)[CR_CPU_AVX512]           ? CR_CPU_AVX512              \
+          : (level) >= CR_CPU_AVX2 && (of)[CR_CPU_AVX2]               ? CR_CPU_AVX2                \
+                                                                      : CR_CPU_C])
 /* cr_cpu_name writes how the CPU calls itself, with family and model, which tell apart those that
  * call themselves alike ("AMD EPYC (family 25, model 17)"), and returns out. */
 char *cr_cpu_name(char out[96]);

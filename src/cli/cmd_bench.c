@@ -43,7 +43,9 @@ static const struct {
     {"features", "feature type", NULL},
     {"gemm", "rows x in x out, kernels",
      "GFLOP/s of the outputs (fwd), of the gradients of inputs (dx) and of weights (dw);\n"
-     "nz: zeros among the inputs are left out, bf16: inputs have 16 bits"},
+     "nz: zeros among the inputs are left out, bf16: inputs have 16 bits, or two (BF16x3) or "
+     "three\n"
+     "(BF16x6) times as many; every product is counted once"},
     {"limits", "kernels", NULL},
 };
 

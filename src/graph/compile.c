@@ -260,6 +260,8 @@ void cr_plan_compile(cr_plan *pl, const cr_plan_opts *o) {
                                                  : CR_MAX_TILE;
         int64_t scratch = cr_add_i64(n->scratch, cr_mul_i64(n->scratch_row, rows));
         if (scratch > pl->scratch) pl->scratch = scratch;
+        s->carry_off = pl->carry;
+        if (pl->mode == CR_TRAIN && s->grad) pl->carry = cr_add_i64(pl->carry, cr_up16(n->carry));
         for (int k = 0; n->lane && k < n->n_in; k++)
             if (n->in[k]->cls != CR_PARAM && !n->in[k]->lane) CR_BUG("a lane node reads tiles");
         for (int k = 0; n->op && n->op->batch && k < n->n_in; k++) {

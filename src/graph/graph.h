@@ -88,6 +88,7 @@ struct cr_node {
     int64_t scratch_row; /* and this many more per row (of the tile; of the batch for a batch op) */
     int64_t pack;        /* floats of prepared data */
     int64_t state;       /* bytes that each caller's work keeps for it, zeroed once; see cr_state */
+    int64_t carry;       /* floats that a thread keeps for it between the tiles of a lane */
     int64_t n_prepare;
     /* forward runs once per lane, before its tiles, and backward once after them, over a tile of
      * all rows of the lane (in inference: of a range of rows). The inputs are parameters and other
@@ -116,8 +117,8 @@ struct cr_graph {
     uint64_t seed;
     int n_axes;
     bool feed_seq; /* gradcheck.h: feeds are sequences */
-    int half; /* matrix products take inputs rounded to 16 bits (kern.h: CR_HALF_…); 0: none */
-    char *prefix; /* put before parameter names: see cr_graph_push; NUL-ended */
+    int products;  /* how matrix products take their inputs: cr_products of kern.h */
+    char *prefix;  /* put before parameter names: see cr_graph_push; NUL-ended */
     size_t cap_prefix;
     float *params; /* one block: trainable parameters first, then folded ones, then buffers */
     /* floats of the trainable parameters, of those with a gradient, and of all; each parameter is
@@ -155,6 +156,7 @@ struct cr_tile {
     int64_t row0;   /* its first row, counted among the rows that this holder has */
     int64_t n_rows; /* rows in this tile */
     bool first;     /* first tile of its lane in this phase */
+    bool last;      /* last tile of its lane in this phase */
     bool train;
     float *scratch; /* per-thread scratch */
 };
@@ -192,6 +194,10 @@ const float *cr_packed(const cr_tile *t, const cr_node *n);
  * for later runs. Nodes and their attributes never change, because several callers run them at
  * once. */
 void *cr_state(const cr_tile *t, const cr_node *n);
+/* cr_carry returns the n->carry floats of this node and thread. They hold what a backward call left
+ * for the next tile of the lane; before the first tile (t->first) they hold nothing. Training
+ * only. */
+float *cr_carry(const cr_tile *t, const cr_node *n);
 /* cr_tile_input returns the caller's input of this run; cr_tile_step the step number. */
 const void *cr_tile_input(const cr_tile *t);
 int64_t cr_tile_step(const cr_tile *t);

@@ -6,6 +6,7 @@
 
 #include "base/cpu.h"
 #include "graph/plan_int.h"
+#include "kern/kern.h"
 
 int64_t cr_ld(const cr_node *n) {
     if (n->width < 16) return n->width;
@@ -20,8 +21,10 @@ static int64_t choose_tile(const cr_plan *p) {
     int64_t per_row = p->spaces[0].work * (int64_t)sizeof(float);
     int64_t rows = per_row > 0 ? cr_cpu_l2() / 4 * 3 / per_row : 256;
     if (rows < 56) rows = 56;
-    if (rows > 252) rows = 252;
-    return rows / 14 * 14; /* whole blocks of the matrix kernel */
+    /* whole blocks of the matrix kernel; of the tile unit where products take BF16 parts */
+    int64_t block = cr_products_parts((cr_products)p->g->products) ? CR_BF16_BLOCK : 14;
+    rows = rows > 256 ? 256 : rows < block ? block : rows;
+    return rows / block * block;
 }
 
 /* alloc makes memory for the packed weights and, after them, for the scratch of folding. */

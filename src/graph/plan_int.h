@@ -23,6 +23,7 @@ typedef struct slot {
     int64_t val_off, grad_off; /* floats per row from the start of the block that holds it */
     int64_t sum_off;           /* WHOLE: first of its doubles in a lane's sums */
     int64_t pack_off;          /* floats from the start of plan->packed */
+    int64_t carry_off;         /* floats from the start of a thread's carried values */
     int64_t state_off;         /* bytes from the start of a work's states */
     bool *first;               /* for each input: this node is the first to write its gradient */
 } slot;
@@ -70,6 +71,7 @@ struct cr_plan {
     int64_t n_preps;
     int64_t n_sums;  /* doubles per lane (values, then gradients: 2 * n_sums) */
     int64_t scratch; /* floats per thread */
+    int64_t carry;   /* floats per thread, behind the scratch: kept between tiles */
     int64_t n_state; /* bytes of the nodes' states */
     int64_t n_packed;
     bool has_check; /* one of its ops can fail */

@@ -47,7 +47,7 @@ static void run_range(cr_work *w, cr_tile *t, int64_t row, int64_t end, int firs
     if (count == 0 || row == end) return;
     t->row0 = row;
     t->n_rows = end - row;
-    t->first = true;
+    t->first = t->last = true;
     run_tile(w, t, first, count);
 }
 
@@ -72,6 +72,7 @@ static void run_rows(cr_work *w, cr_tile *t, int64_t row, int64_t end) {
     for (t->first = true; row < end; row += t->n_rows, t->first = false) {
         t->row0 = row;
         t->n_rows = tile_end(w, row, end) - row;
+        t->last = row + t->n_rows == end;
         run_tile(w, t, c, ph->n);
     }
     run_range(w, t, begin, end, c + ph->n, ph->n_end);
@@ -370,7 +371,7 @@ static void run_batch_ops(cr_work *w, const phase *ph) {
     cr_tile all = tile_of(w, 0, 0);
     all.row0 = -w->row0;
     all.n_rows = w->all_rows;
-    all.first = true;
+    all.first = all.last = true;
     for (int c = ph->first; c < ph->first + ph->n_batch; c++) {
         meet_rows(w, &w->plan->code[c]);
         run_tile(w, &all, c, 1);

@@ -275,6 +275,10 @@ const float *cr_packed(const cr_tile *t, const cr_node *n) {
     return t->w->plan->packed + t->w->plan->slots[n->id].pack_off;
 }
 
+float *cr_carry(const cr_tile *t, const cr_node *n) {
+    return t->scratch + cr_work_carry(t->w->plan) + t->w->plan->slots[n->id].carry_off;
+}
+
 void *cr_state(const cr_tile *t, const cr_node *n) {
     return cr_work_state(t->w, n);
 }

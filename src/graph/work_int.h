@@ -44,9 +44,13 @@ struct cr_work {
 /* cr_work_fit makes room for the rows and positions of a run. */
 CR_CHECKED cr_code cr_work_fit(cr_work *w, const cr_run *run, cr_err *err);
 
-/* cr_work_scratch returns the floats of one thread's scratch. */
-static inline int64_t cr_work_scratch(const cr_plan *p) {
+/* cr_work_scratch returns the floats of one thread's scratch with the values that it carries from
+ * tile to tile, which begin at cr_work_carry. */
+static inline int64_t cr_work_carry(const cr_plan *p) {
     return cr_up16(cr_add_i64(p->scratch, 64));
+}
+static inline int64_t cr_work_scratch(const cr_plan *p) {
+    return cr_add_i64(cr_work_carry(p), p->carry);
 }
 /* cr_work_rows returns the rows of a node in the global batch. */
 static inline int64_t cr_work_rows(const cr_work *w, const cr_node *n) {

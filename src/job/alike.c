@@ -122,6 +122,18 @@ static cr_code alike(const cr_job *j, const char *flags, cr_arena *a, cr_diag *d
                    "give all hosts the same vocabularies, tokenizers and libraries", a, diag));
     char ranks[256];
     int first = others(j, all, LEVEL, N_ITEMS, ranks);
+    if (first > 0 && j->mo.products == CR_PRODUCTS_BF16)
+        for (int r = 1; r < cr_comm_size(j->comm); r++) {
+            cr_cpu_level a_level = (cr_cpu_level)all[LEVEL],
+                         b_level = (cr_cpu_level)all[r * N_ITEMS + LEVEL];
+            if (strcmp(cr_kern_order(a_level), cr_kern_order(b_level)) == 0) continue;
+            cr_diag_add(diag, CR_SEV_ERROR, CR_EUSAGE, CR_NOWHERE,
+                        "rank %d sums BF16 products in %s (CPU level %s) and rank 0 in %s (%s), so "
+                        "their results would differ; set CRANK_CPU=avx512 on all hosts",
+                        r, cr_kern_order(b_level), cr_cpu_level_name(b_level),
+                        cr_kern_order(a_level), cr_cpu_level_name(a_level));
+            return CR_EUSAGE;
+        }
     if (first > 0)
         CR_INFO("%s: CPU level %s where rank 0 has %s; results do not depend on it, the slowest "
                 "rank decides the speed",

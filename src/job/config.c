@@ -15,6 +15,12 @@ static const cr_msg delta_dump_msg =
 
 /* ---- TrainConfig ---- */
 #define U32(f, def, flags, help) CR_INT(cr_train_conf, f, def, 0, CR_U32_MAX, flags, help)
+#define HELP_TF32                                                                                  \
+    "faster matrix products of slightly less precision: each FP32 input is taken as two BF16 "     \
+    "values (BF16x3)"
+#define HELP_FP32_MATMUL                                                                           \
+    "how FP32 inputs of matrix products are taken: BF16x3 (two BF16 values, 16 bits), BF16x6 "     \
+    "(three, 24 bits: as exact as FP32) or FP32; faster on CPUs with AMX only"
 static const cr_field train_fields[] = {
     CR_MSG_MADE(cr_train_conf, sparse_optimizer, &cr_sparse_optim_msg, 0,
                 "how embedding tables are trained"),
@@ -46,7 +52,8 @@ static const cr_field train_fields[] = {
            "learning_rate, parameter, global_gradient_norm, "
            "gradient_norm, gradient"),
     CR_K_BOOL("cudnn_allow_tf32", true, CR_F_GPU, "short floats in convolutions"),
-    CR_K_BOOL("cuda_matmul_allow_tf32", false, CR_F_GPU, "short floats in matrix products"),
+    CR_BOOL(cr_train_conf, cuda_matmul_allow_tf32, false, 0, HELP_TF32),
+    CR_STR(cr_train_conf, fp32_matmul, "", CR_F_OURS, HELP_FP32_MATMUL),
     CR_MSG(cr_train_conf, global_embedding_constraints, &cr_constraints_msg, CR_F_SPEED,
            "limits on how tables are split over ranks, for all of them"),
     CR_STR(cr_train_conf, mixed_precision, "", 0,
@@ -59,10 +66,11 @@ static const cr_field train_fields[] = {
                  "dump the rows that changed"),
     CR_UINT64(cr_train_conf, seed, 2026, CR_F_OURS,
               "start of every random number: first weights, dropout, order of rows"),
-    CR_INT(cr_train_conf, lanes, 0, 0, 1024, CR_F_OURS,
-           "parts that a batch is cut into, a power of two, and the most threads that share a step; "
-           "results depend on it, not on threads; 0: 8, fewer below 2048 rows, one per 1024 from "
-           "16384 on"),
+    CR_INT(
+        cr_train_conf, lanes, 0, 0, 1024, CR_F_OURS,
+        "parts that a batch is cut into, a power of two, and the most threads that share a step; "
+        "results depend on it, not on threads; 0: 8, fewer below 2048 rows, one per 1024 from "
+        "16384 on"),
     CR_BOOL(cr_train_conf, save_in_background, true, CR_F_OURS,
             "copy a checkpoint and go on while it is written, if memory allows; false: wait for "
             "it"),
@@ -70,11 +78,27 @@ static const cr_field train_fields[] = {
     CR_END,
 };
 
-static void precision_check(const void *conf, const char *text, cr_diag *diag) {
-    if (*text && strcmp(text, "BF16") != 0 && strcmp(text, "FP16") != 0)
+static void precision_check(const void *conf, const char *mixed, const char *matmul,
+                            cr_diag *diag) {
+    if (*mixed && strcmp(mixed, "BF16") != 0 && strcmp(mixed, "FP16") != 0)
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(conf, "mixed_precision"),
                     "unknown mixed_precision '%s'; use BF16 or FP16, or leave it out for FP32",
-                    text);
+                    mixed);
+    bool known = strcmp(matmul, "BF16x3") == 0 || strcmp(matmul, "BF16x6") == 0;
+    if (*matmul && !known && strcmp(matmul, "FP32") != 0)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(conf, "fp32_matmul"),
+                    "unknown fp32_matmul '%s'; use BF16x3, BF16x6 or FP32", matmul);
+    else if (known && *mixed)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(conf, "fp32_matmul"),
+                    "fp32_matmul is for products of FP32 inputs, and mixed_precision is %s; remove "
+                    "one of them",
+                    mixed);
+}
+
+cr_products cr_conf_products(const char *mixed, const char *matmul, bool tf32) {
+    if (*mixed) return cr_products_of(mixed);
+    if (*matmul) return cr_products_of(matmul);
+    return tf32 ? CR_PRODUCTS_BF16X3 : CR_PRODUCTS_FP32;
 }
 
 static void train_check(const void *self, cr_diag *diag) {
@@ -91,7 +115,7 @@ static void train_check(const void *self, cr_diag *diag) {
                     "neither num_steps nor num_epochs says how long to train; add for example %s",
                     CR_SAY(c, "num_epochs", "1"));
     }
-    precision_check(c, c->mixed_precision, diag);
+    precision_check(c, c->mixed_precision, c->fp32_matmul, diag);
     if (c->save_checkpoints_epochs && c->save_checkpoints_steps &&
         cr_conf_has(c, "save_checkpoints_steps"))
         cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(c, "save_checkpoints_steps"),
@@ -165,13 +189,14 @@ static const cr_field export_fields[] = {
             "a larger value of it is better; not given: yes, except for losses and errors"),
     CR_STR(cr_export_conf, mixed_precision, "", 0, "BF16 or FP16 in predictions of the export"),
     CR_K_BOOL("cudnn_allow_tf32", true, CR_F_GPU, "short floats in convolutions"),
-    CR_K_BOOL("cuda_matmul_allow_tf32", false, CR_F_GPU, "short floats in matrix products"),
+    CR_BOOL(cr_export_conf, cuda_matmul_allow_tf32, false, 0, HELP_TF32),
+    CR_STR(cr_export_conf, fp32_matmul, "", CR_F_OURS, HELP_FP32_MATMUL),
     CR_BOOL(cr_export_conf, use_dense_ema, false, 0, HELP_EMA),
     CR_END,
 };
 static void export_check(const void *self, cr_diag *diag) {
     const cr_export_conf *c = self;
-    precision_check(c, c->mixed_precision, diag);
+    precision_check(c, c->mixed_precision, c->fp32_matmul, diag);
     if (strcmp(c->exporter_type, "latest") != 0 && strcmp(c->exporter_type, "best") != 0)
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "exporter_type"),
                     "unknown exporter_type '%s'; use latest or best", c->exporter_type);

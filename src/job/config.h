@@ -8,6 +8,7 @@
 #include "conf/conf.h"
 #include "data/config.h"
 #include "feat/config.h"
+#include "kern/kern.h"
 #include "metric/metric.h"
 #include "model/config.h"
 #include "optim/optim.h"
@@ -24,6 +25,8 @@ typedef struct cr_train_conf {
     const char *fine_tune_ckpt_param_map;
     int64_t log_step_count_steps;
     const char *mixed_precision; /* "", "BF16" or "FP16" */
+    bool cuda_matmul_allow_tf32;
+    const char *fp32_matmul; /* "", "FP32", "BF16x3" or "BF16x6" */
     bool is_profiling;
     bool use_tensorboard;
     cr_strs tensorboard_summaries;
@@ -33,7 +36,7 @@ typedef struct cr_train_conf {
     cr_grad_clip_conf *grad_clipping;                  /* NULL: none */
     /* crank only */
     uint64_t seed;
-    int64_t lanes;               /* power of two, 1..64 */
+    int64_t lanes; /* power of two, 1..64 */
     bool save_in_background;
     int64_t eval_interval_steps; /* 0: evaluation follows checkpoints only */
 } cr_train_conf;
@@ -53,6 +56,8 @@ typedef struct cr_export_conf {
     bool metric_larger_is_better;
     bool use_dense_ema; /* valid only if it is given (cr_conf_has) */
     const char *mixed_precision;
+    bool cuda_matmul_allow_tf32;
+    const char *fp32_matmul;
 } cr_export_conf;
 
 typedef struct cr_root_conf { /* EasyRecConfig */
@@ -112,5 +117,9 @@ void cr_config_of_dir(cr_config_opts *c, char path[1200]);
 /* cr_config_defaults puts settings that are not given and that crank supplies into the tree:
  * optimizers, schedules, losses and metrics (defaults.c). */
 void cr_config_defaults(cr_conf_doc *doc);
+
+/* cr_conf_products returns how matrix products take their inputs, from the keys mixed_precision,
+ * fp32_matmul and cuda_matmul_allow_tf32; the earlier one wins. */
+cr_products cr_conf_products(const char *mixed, const char *matmul, bool tf32);
 
 #endif

@@ -28,8 +28,9 @@ extern char **environ;
 
 const cr_env cr_envs[] = {
     {"CRANK_CPU", CR_ENV_TEXT, NULL, NULL,
-     "`c`, `avx2`, `avx512` or `avx512_bf16`: use no more than this level of the CPU; results are "
-     "the same",
+     "`c`, `avx2`, `avx512`, `avx512_bf16` or `amx`: use no more than this level of the CPU; "
+     "results "
+     "are the same, but for BF16 products of `avx512_bf16`",
      NULL, false},
     {"LOG_LEVEL", CR_ENV_TEXT, NULL, NULL,
      "`DEBUG`, `INFO`, `WARNING` or `ERROR`; `--log_level` wins", NULL, false},

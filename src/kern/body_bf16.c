@@ -1,49 +1,39 @@
 /*
- * body_bf16.c - packing of the right-hand matrix of a BF16 product: panels of CR_GEMM_NR columns
- * whose rows hold pairs along k (bf16_int.h). It takes half the bytes of gemm_pack.
+ * body_bf16.c - packing of the right-hand matrix of a BF16 product, in the layout that the tile
+ * unit reads: [panel of 32 columns][block of 32 along k][part][half of the columns][pair][column].
+ * A word holds the values of an even k (lower 16 bits) and of the odd k behind it.
  */
 #include "kern/bf16_int.h"
 
-enum { NR = CR_GEMM_NR, PAIRS = 64 /* pairs of a block that is transposed at a time */ };
+enum { NR = CR_GEMM_NR, KB = CR_BF16_BLOCK };
 
-/* across packs n pairs from two rows. */
-CR_INLINE void across(uint32_t *restrict d, const float *restrict a, const float *restrict b,
-                      int64_t n) {
-    SIMD for (int64_t c = 0; c < n; c++) d[c] = bf16_pair(a[c], b[c]);
-}
-
-/* along packs the pairs of n neighbours in a row. */
-CR_INLINE void along(uint32_t *restrict d, const float *restrict x, int64_t n) {
-    SIMD for (int64_t j = 0; j < n / 2; j++) d[j] = bf16_pair(x[2 * j], x[2 * j + 1]);
-    if (n % 2) d[n / 2] = bf16_pair(x[n - 1], BF16_PAD_B);
+/* unit makes one part of a block t (KB, NR), and leaves in t what is left for the next part. */
+CR_INLINE void unit(uint32_t *restrict d, float *restrict t) {
+    for (int h = 0; h < 2; h++)
+        for (int q = 0; q < KB / 2; q++, d += 16) {
+            float *a = t + 2 * q * NR + 16 * h, *b = a + NR;
+            SIMD for (int c = 0; c < 16; c++) {
+                uint32_t even = bf16_near(a[c]), odd = bf16_near(b[c]);
+                d[c] = even >> 16 | odd;
+                a[c] -= cr_f32_of_bits(even);
+                b[c] -= cr_f32_of_bits(odd);
+            }
+        }
 }
 
 void KERN(gemm_bf16_pack)(uint32_t *dst, const float *B, int64_t ldb, bool trans, int64_t K,
-                          int64_t N, int64_t p0, int64_t p1) {
-    static const float pad[NR]; /* BF16_PAD_B */
+                          int64_t N, int64_t p0, int64_t p1, int parts) {
+    float t[KB * NR];
     for (int64_t p = p0; p < p1; p++) {
-        uint32_t *d = dst + p * cr_gemm_bf16_panel(K);
+        uint32_t *d = dst + p * cr_gemm_bf16_panel(K, parts);
         int64_t n0 = p * NR, nc = N - n0 < NR ? N - n0 : NR;
-        for (int64_t k = 0; k < K && !trans; k += 2, d += NR) {
-            const float *a = B + k * ldb + n0, *b = k + 1 < K ? a + ldb : pad;
-            if (nc == NR) {
-                across(d, a, b, NR);
-            } else {
-                across(d, a, b, nc);
-                memset(d + nc, 0, (size_t)(NR - nc) * sizeof(*d));
-            }
-        }
-        /* columns of B: make pairs first, then transpose the words as gemm_pack transposes
-         * floats */
-        for (int64_t k = 0; k < K && trans; k += 2 * PAIRS, d += PAIRS * NR) {
-            int64_t kc = K - k < 2 * PAIRS ? K - k : 2 * PAIRS;
-            union {
-                uint32_t pair[NR * PAIRS];
-                float word[NR * PAIRS];
-            } t;
-            for (int64_t c = 0; c < nc; c++)
-                along(t.pair + c * PAIRS, B + (n0 + c) * ldb + k, kc);
-            KERN(gemm_pack)((float *)(void *)d, t.word, PAIRS, true, (kc + 1) / 2, nc, 0, 1);
+        for (int64_t k = 0; k < K; k += KB) {
+            int64_t kc = K - k < KB ? K - k : KB;
+            KERN(gemm_pack)
+            (t, trans ? B + n0 * ldb + k : B + k * ldb + n0, ldb, trans, kc, nc, 0, 1);
+            memset(t + kc * NR, 0, (size_t)((KB - kc) * NR) * sizeof(*t));
+            for (int i = 0; i < parts; i++, d += BF16_UNIT)
+                unit(d, t);
         }
     }
 }

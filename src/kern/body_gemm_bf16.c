@@ -1,72 +1,97 @@
 /*
- * body_gemm_bf16.c - BF16 products in plain C. They define the result that x86/gemm_bf16.c has to
- * match bit by bit, with and without the CPU's own dot product.
- *
- * A step of the chain is a fused multiply-add that reads and writes denormals as zeros. The product
- * of two BF16 values is exact in double; the sum is rounded to odd (as in body_gemm.c), so that it
- * can be compared with the bound and rounded to float as if it had been exact.
+ * body_gemm_bf16.c - BF16 products in plain C. They define the result that the vector kernels and
+ * the tile unit have to match bit by bit (bf16_int.h says in which order the sums run).
  */
 #include "kern/bf16_int.h"
-#include "kern/odd_int.h"
 
-/* A sum of at least this size rounds to the smallest normal float or above when the exponent has no
- * bound: CPUs decide by the rounded result. */
-#define TINY (0x1p-126 - 0x1p-151)
+enum { NR = CR_GEMM_NR, KB = CR_BF16_BLOCK };
 
-/* step adds a * b to c; none of the three is denormal, and a and b are BF16 values. */
-CR_INLINE float step(float a, float b, float c) {
-    double s = sum_to_odd((double)a * (double)b, (double)c);
-    float r = (float)s;
-    return s < TINY && s > -TINY ? cr_f32_of_bits(cr_f32_bits(r) & 0x80000000u) : r;
+/* The parts of a block of B, and of a block of one row of A; zeros past the last k. */
+typedef struct right {
+    float v[3][KB][NR];
+} right;
+typedef struct left {
+    float v[3][KB];
+} left;
+
+static void left_of(left *l, const float *a, int64_t step, int64_t kc, int parts) {
+    for (int64_t k = 0; k < KB; k++) {
+        float x = k < kc ? a[k * step] : 0;
+        for (int p = 0; p < parts; p++) {
+            l->v[p][k] = bf16_round(x);
+            x -= l->v[p][k];
+        }
+    }
 }
 
-/* row computes one row of C, nc <= CR_GEMM_NR columns. From k to k + 1, a advances by sa and b
- * (rounded) by nc. */
-CR_INLINE void row(float *restrict c, const float *restrict a, int64_t sa, const float *restrict b,
-                   int64_t nc, int64_t K, int flags, const float *restrict bias) {
-    float s[CR_GEMM_NR];
-    for (int64_t j = 0; j < nc; j++)
-        s[j] = flags & CR_GEMM_ACC ? bf16_flush(c[j]) : 0;
-    for (int64_t k = 0; k < K; k++) {
-        float ak = bf16_round(a[k * sa]);
-        SIMD for (int64_t j = 0; j < nc; j++) s[j] = step(ak, b[k * nc + j], s[j]);
+static void right_of(right *r, const uint32_t *packed, int parts) {
+    for (int p = 0; p < parts; p++)
+        for (int h = 0; h < 2; h++)
+            for (int k = 0; k < KB; k += 2, packed += 16)
+                for (int c = 0; c < 16; c++) {
+                    r->v[p][k][16 * h + c] = cr_f32_of_bits(packed[c] << 16);
+                    r->v[p][k + 1][16 * h + c] = cr_f32_of_bits(packed[c] & 0xffff0000u);
+                }
+}
+
+/* add adds the products of one block to nc sums. */
+CR_INLINE void add(float *restrict s, const left *a, const right *b, int64_t nc, int parts) {
+    for (int i = 0; i < BF16_N_PRODUCTS(parts); i++) {
+        const float *x = a->v[bf16_order[parts - 1][i].a];
+        const float(*w)[NR] = b->v[bf16_order[parts - 1][i].b];
+        float e[NR] = {0}, o[NR] = {0};
+        for (int k = 0; k < KB; k += 2) {
+            SIMD for (int64_t j = 0; j < nc; j++) e[j] = bf16_step(x[k], w[k][j], e[j]);
+            SIMD for (int64_t j = 0; j < nc; j++) o[j] = bf16_step(x[k + 1], w[k + 1][j], o[j]);
+        }
+        SIMD for (int64_t j = 0; j < nc; j++) s[j] = bf16_step(1, bf16_step(1, e[j], o[j]), s[j]);
     }
-    for (int64_t j = 0; j < nc; j++)
-        c[j] = bf16_finish(s[j], flags, bias, j);
+}
+
+/* rows adds one block along k to M rows of a panel of C. From row to row A advances by am, from k
+ * to k + 1 by ak. */
+static void rows(float *C, int64_t ldc, const float *A, int64_t am, int64_t ak, const right *b,
+                 int64_t M, int64_t nc, int64_t kc, int flags, const float *bias, int parts) {
+    left a;
+    for (int64_t m = 0; m < M; m++) {
+        float s[NR] = {0}, *c = C + m * ldc;
+        for (int64_t j = 0; j < nc && flags & CR_GEMM_ACC; j++)
+            s[j] = bf16_flush(c[j]);
+        left_of(&a, A + m * am, ak, kc, parts);
+        add(s, &a, b, nc, parts);
+        for (int64_t j = 0; j < nc; j++)
+            c[j] = bf16_finish(s[j], flags, flags & CR_GEMM_MASK ? bias + m * ldc : bias, j);
+    }
 }
 
 void KERN(gemm_bf16)(float *C, int64_t ldc, const float *A, int64_t lda, const uint32_t *packed,
-                     int64_t M, int64_t N, int64_t K, int flags, const float *bias,
+                     int64_t M, int64_t N, int64_t K, int flags, const float *bias, int parts,
                      float *scratch) {
+    (void)scratch;
     if (K == 0) bf16_empty(C, ldc, M, N, flags, bias);
-    for (int64_t n = 0; n < N && M > 0; n += CR_GEMM_NR)
-        for (int64_t k0 = 0; k0 < K; k0 += BF16_KC) {
-            int64_t nc = N - n < CR_GEMM_NR ? N - n : CR_GEMM_NR;
-            int64_t kc = K - k0 < BF16_KC ? K - k0 : BF16_KC;
-            for (int64_t k = 0; k < kc; k++, packed += k % 2 ? 0 : CR_GEMM_NR)
-                for (int64_t j = 0; j < nc; j++)
-                    scratch[k * nc + j] =
-                        cr_f32_of_bits(k % 2 ? packed[j] << 16 : packed[j] & 0xffff0000u);
-            packed += kc % 2 ? CR_GEMM_NR : 0;
-            for (int64_t m = 0; m < M; m++)
-                row(C + m * ldc + n, A + m * lda + k0, 1, scratch, nc, kc,
-                    bf16_flags(flags, k0, kc, K), bias + n);
+    right b;
+    for (int64_t n = 0; n < N; n += NR)
+        for (int64_t k = 0; k < K; k += KB, packed += parts * BF16_UNIT) {
+            int64_t kc = K - k < KB ? K - k : KB;
+            right_of(&b, packed, parts);
+            rows(C + n, ldc, A + k, lda, 1, &b, M, N - n < NR ? N - n : NR, kc,
+                 bf16_flags(flags, k, kc, K), bias ? bias + n : NULL, parts);
         }
 }
 
 void KERN(gemm_bf16_tn)(float *C, int64_t ldc, const float *A, int64_t lda, const float *B,
-                        int64_t ldb, int64_t M, int64_t N, int64_t K, int flags, float *scratch) {
+                        int64_t ldb, int64_t M, int64_t N, int64_t K, int flags, int parts,
+                        float *scratch) {
     flags &= CR_GEMM_ACC;
+    uint32_t *packed = (uint32_t *)(void *)scratch; /* one block of one panel */
     if (K == 0) bf16_empty(C, ldc, M, N, flags, NULL);
-    for (int64_t k0 = 0; k0 < K; k0 += TN_KC)
-        for (int64_t n = 0; n < N; n += CR_GEMM_NR) {
-            int64_t nc = N - n < CR_GEMM_NR ? N - n : CR_GEMM_NR;
-            int64_t kc = K - k0 < TN_KC ? K - k0 : TN_KC;
-            for (int64_t k = 0; k < kc; k++)
-                for (int64_t j = 0; j < nc; j++)
-                    scratch[k * nc + j] = bf16_round(B[(k0 + k) * ldb + n + j]);
-            for (int64_t m = 0; m < M; m++)
-                row(C + m * ldc + n, A + k0 * lda + m, lda, scratch, nc, kc,
-                    bf16_flags(flags, k0, kc, K), NULL);
+    right b;
+    for (int64_t k = 0; k < K; k += KB)
+        for (int64_t n = 0; n < N; n += NR) {
+            int64_t kc = K - k < KB ? K - k : KB, nc = N - n < NR ? N - n : NR;
+            KERN(gemm_bf16_pack)(packed, B + k * ldb + n, ldb, false, kc, nc, 0, 1, parts);
+            right_of(&b, packed, parts);
+            rows(C + n, ldc, A + k * lda, 1, lda, &b, M, nc, kc, bf16_flags(flags, k, kc, K), NULL,
+                 parts);
         }
 }

@@ -3,8 +3,9 @@
  *
  * Kernels are called through the table: cr_kern->gemm(...), cr_kern->sigmoid(...). The comment
  * above an entry in list.h says what the kernel computes. All levels give the same bits: choosing
- * another level (or machine) changes the speed of a result, never the result. A row's result does
- * not depend on where in a matrix the row stands or on how many rows are computed together.
+ * another level (or machine) changes the speed of a result, never the result; the one exception is
+ * cr_kern_order. A row's result does not depend on where in a matrix the row stands or on how many
+ * rows are computed together.
  */
 #ifndef CR_KERN_KERN_H
 #define CR_KERN_KERN_H
@@ -21,6 +22,27 @@
 /* cr_half_of returns the kind that a config names; 0 for FP32 and "". */
 int cr_half_of(const char *name);
 
+/* How the inputs of matrix products are taken: as they are, rounded to 16 bits, or as sums of two
+ * or three BF16 values. */
+typedef enum cr_products {
+    CR_PRODUCTS_FP32,
+    CR_PRODUCTS_BF16,
+    CR_PRODUCTS_FP16,
+    CR_PRODUCTS_BF16X3,
+    CR_PRODUCTS_BF16X6,
+    CR_PRODUCTS_KINDS
+} cr_products;
+const char *cr_products_name(cr_products p);
+/* cr_products_of returns the kind with that name; CR_PRODUCTS_FP32 for "" and other names. */
+cr_products cr_products_of(const char *name);
+/* cr_products_parts returns the BF16 parts of an input; 0: the kind has none. */
+static inline int cr_products_parts(cr_products p) {
+    return p == CR_PRODUCTS_BF16     ? 1
+           : p == CR_PRODUCTS_BF16X3 ? 2
+           : p == CR_PRODUCTS_BF16X6 ? 3
+                                     : 0;
+}
+
 #define CR_KERN_FIELD(ret, name, args) ret(*name) args;
 typedef struct cr_kernels {
     CR_KERNELS(CR_KERN_FIELD)
@@ -31,6 +53,10 @@ typedef struct cr_kernels {
 extern const cr_kernels *cr_kern;
 /* Its level, for loops that other folders compile for several levels themselves. */
 extern cr_cpu_level cr_kern_level;
+/* cr_kern_order returns the name of the order in which this level sums products of one BF16 part:
+ * "tiles", or "pairs" where the CPU's dot product of pairs is so much faster that results that
+ * differ in the last bits are the lesser evil (AMD; docs/design/bf16.md). */
+const char *cr_kern_order(cr_cpu_level level);
 /* cr_kern_init chooses the best level of this CPU (CRANK_CPU lowers it). Call once, before threads.
  */
 void cr_kern_init(void);
@@ -81,15 +107,20 @@ static inline int64_t cr_gemm_nz_pack_size(int64_t K, int64_t N) {
  * (M, K) * B (K, N). */
 int64_t cr_gemm_tn_scratch(int64_t M, int64_t N, int64_t K);
 
-/* For the BF16 products: words (two values each) of one panel and of a whole packed (K, N) matrix,
- * and floats of scratch memory. */
-static inline int64_t cr_gemm_bf16_panel(int64_t K) {
-    return (K + 1) / 2 * CR_GEMM_NR;
+/* The BF16 products (list.h) take each float as the sum of `parts` BF16 values: 1 rounds it to 8
+ * bits, 2 keeps 16 bits (three products, "BF16x3"), 3 keeps all 24 ("BF16x6"). Sums are cut into
+ * blocks of CR_BF16_BLOCK along k, so a product whose k is cut into several calls gives the same
+ * bits when each call but the last has a multiple of that. */
+#define CR_BF16_BLOCK 32
+/* Words (two values each) of one panel and of a whole packed (K, N) matrix; words of the first k
+ * values along k of a panel (k a multiple of CR_BF16_BLOCK); floats of scratch memory. */
+static inline int64_t cr_gemm_bf16_panel(int64_t K, int parts) {
+    return (K + CR_BF16_BLOCK - 1) / CR_BF16_BLOCK * (CR_BF16_BLOCK * CR_GEMM_NR / 2) * parts;
 }
-static inline int64_t cr_gemm_bf16_pack_size(int64_t K, int64_t N) {
-    return cr_gemm_panels(N) * cr_gemm_bf16_panel(K);
+static inline int64_t cr_gemm_bf16_pack_size(int64_t K, int64_t N, int parts) {
+    return cr_gemm_panels(N) * cr_gemm_bf16_panel(K, parts);
 }
-int64_t cr_gemm_bf16_scratch(int64_t M, int64_t K);
-int64_t cr_gemm_bf16_tn_scratch(int64_t M, int64_t N, int64_t K);
+int64_t cr_gemm_bf16_scratch(int64_t M, int64_t K, int parts);
+int64_t cr_gemm_bf16_tn_scratch(int64_t M, int64_t N, int64_t K, int parts);
 
 #endif

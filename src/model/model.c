@@ -390,7 +390,7 @@ cr_model *cr_model_new(const cr_model_opts *o, cr_diag *diag) {
     cr_model *m = cr_alloc(sizeof(*m), "model");
     cr_arena_init(&m->arena, 0);
     cr_graph_init(&m->graph, o->seed);
-    m->graph.half = o->half;
+    m->graph.products = (int)o->products;
     m->features = o->features;
     cr_build *b = CR_NEW(&m->arena, cr_build);
     *b = (cr_build){

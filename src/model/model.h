@@ -15,6 +15,7 @@
 #include "emb/views.h"
 #include "feat/feat.h"
 #include "graph/work.h"
+#include "kern/kern.h"
 #include "metric/metric.h"
 #include "model/config.h"
 
@@ -152,8 +153,8 @@ typedef struct cr_model_opts {
     const cr_optim_type *optim; /* rule of the tables; NULL: no state (inference) */
     const void *optim_conf;
     uint64_t seed;
-    int half;           /* mixed precision: CR_HALF_… of kern.h, 0: none */
-    const char *inside; /* the export that libraries must lie in; NULL: anywhere */
+    cr_products products; /* how matrix products take their inputs */
+    const char *inside;   /* the export that libraries must lie in; NULL: anywhere */
     /* the holders over which tables are cut; NULL: no table is */
     const cr_meet *meet;
     cr_pool *pool; /* for the rows of these tables */

@@ -9,9 +9,9 @@
  * Backward, per block: rows of dy are summed per code (s), then dW = s^T e and de = s W, with e the
  * distinct rows of x. de goes to the first row of each code.
  *
- * In BF16 all three products round their inputs, so the sums of dy are rounded once, not their
- * terms. There a block that is not shared is added by gather_sum too: the product's own addition
- * treats denormals in another way, and the bits must be the same.
+ * With BF16 parts all three products round their inputs, so the sums of dy are rounded once, not
+ * their terms. There a block that is not shared is added by gather_sum too: the product's own
+ * addition treats denormals in another way, and the bits must be the same.
  *
  * All rows of a lane are computed at once, in strips of columns: a strip of the products, or of dy,
  * stays in the second-level cache while all blocks use it.
@@ -34,7 +34,7 @@ typedef struct em {
     int64_t K, N;
     bool bias; /* there is a bias: in[3] */
     bool relu;
-    bool bf16; /* mixed precision */
+    int parts; /* BF16 parts of the inputs of products; 0: FP32 */
     int n;     /* number of blocks: those of the codes from column `first` on */
     int first;
     const cr_block *blocks;
@@ -46,33 +46,33 @@ typedef struct em {
 enum { IN_X, IN_CODES, IN_W, IN_B };
 
 /* Floats of packed weights: of a panel of K rows; of a whole matrix; from the start of a panel to
- * its row k (even). */
+ * its row k (a multiple of CR_BF16_BLOCK). */
 static int64_t panel(const em *a, int64_t K) {
-    return a->bf16 ? cr_gemm_bf16_panel(K) : cr_gemm_panel(K);
+    return a->parts ? cr_gemm_bf16_panel(K, a->parts) : cr_gemm_panel(K);
 }
 static int64_t pack_size(const em *a, int64_t K, int64_t N) {
     return cr_gemm_panels(N) * panel(a, K);
 }
 static int64_t rows_of(const em *a, int64_t k) {
-    return a->bf16 ? k / 2 * NR : k * NR;
+    return panel(a, k);
 }
 
 /* Floats of scratch that the products need. */
 static int64_t nn_scratch(const em *a, int64_t rows) {
     int64_t K = a->max_width > STRIP ? a->max_width : STRIP;
-    return a->bf16 ? cr_gemm_bf16_scratch(rows, K) : 0;
+    return a->parts ? cr_gemm_bf16_scratch(rows, K, a->parts) : 0;
 }
 static int64_t tn_scratch(const em *a, int64_t rows) {
-    return a->bf16 ? cr_gemm_bf16_tn_scratch(STRIP, a->max_width, rows)
-                   : cr_gemm_tn_scratch(STRIP, a->max_width, rows);
+    return a->parts ? cr_gemm_bf16_tn_scratch(STRIP, a->max_width, rows, a->parts)
+                    : cr_gemm_tn_scratch(STRIP, a->max_width, rows);
 }
 
 static void product(const em *a, float *C, int64_t ldc, const float *A, int64_t lda,
                     const float *packed, int64_t M, int64_t N, int64_t K, int flags,
                     const float *bias, float *scratch) {
-    if (a->bf16)
+    if (a->parts)
         cr_kern->gemm_bf16(C, ldc, A, lda, (const uint32_t *)(const void *)packed, M, N, K, flags,
-                           bias, scratch);
+                           bias, a->parts, scratch);
     else
         cr_kern->gemm(C, ldc, A, lda, packed, M, N, K, flags, bias);
 }
@@ -111,8 +111,8 @@ static void prepare(const cr_node *n, float *packed, int64_t item, bool train) {
     if (back && !(train && b->grad)) return;
     float *to = packed + (back ? a->bwd : a->fwd)[item / 2];
     int64_t K = back ? a->N : b->width, N = back ? b->width : a->N, panels = cr_gemm_panels(N);
-    if (a->bf16)
-        cr_kern->gemm_bf16_pack((uint32_t *)(void *)to, W, a->K, !back, K, N, 0, panels);
+    if (a->parts)
+        cr_kern->gemm_bf16_pack((uint32_t *)(void *)to, W, a->K, !back, K, N, 0, panels, a->parts);
     else
         cr_kern->gemm_pack(to, W, a->K, !back, K, N, 0, panels);
 }
@@ -149,7 +149,7 @@ static void add_own(const em *a, float *y, int64_t ld, const float *x, int64_t l
                                         14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27,
                                         28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41,
                                         42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55};
-    if (!a->bf16) {
+    if (!a->parts) {
         product(a, y, ld, x, ldx, packed, rows, N, K, flags, bias, nn);
         return;
     }
@@ -290,11 +290,11 @@ static void back_strip(const cr_node *n, const cr_tile *t, const back *b, int64_
             lds = nb;
             lde = w;
         }
-        if (w_grad)
-            (a->bf16
-                 ? cr_kern->gemm_bf16_tn
-                 : cr_kern->gemm_tn)(cr_param_grad(t, n->in[IN_W]) + n0 * a->K + k->off - a->from,
-                                     a->K, s, lds, e, lde, nb, w, u, acc, b->tn);
+        float *dW = w_grad ? cr_param_grad(t, n->in[IN_W]) + n0 * a->K + k->off - a->from : NULL;
+        if (w_grad && a->parts)
+            cr_kern->gemm_bf16_tn(dW, a->K, s, lds, e, lde, nb, w, u, acc, a->parts, b->tn);
+        else if (w_grad)
+            cr_kern->gemm_tn(dW, a->K, s, lds, e, lde, nb, w, u, acc, b->tn);
         for (int64_t c = 0; x_grad && k->grad && c < w; c += NR)
             product(a, b->de[i] + c, w, s, lds,
                     cr_packed(t, n) + a->bwd[i] + c / NR * panel(a, a->N) + rows_of(a, n0), u,
@@ -420,10 +420,10 @@ static bool find_blocks(em *a, const cr_node *codes, int64_t K) {
 }
 
 cr_node *cr_emb_matmul(cr_graph *g, cr_node *x, cr_node *W, cr_node *b, bool relu) {
-    em a = {.bias = b != NULL, .relu = relu, .bf16 = g->half == CR_HALF_BF16};
+    em a = {.bias = b != NULL, .relu = relu, .parts = cr_products_parts((cr_products)g->products)};
     int64_t K = x->width;
     x = cr_slice_of(x, &a.from);
-    bool can = x->op == &cr_op_lookup && g->half != CR_HALF_FP16;
+    bool can = x->op == &cr_op_lookup && g->products != CR_PRODUCTS_FP16;
     cr_node *codes = can ? cr_codes(g, x) : NULL;
     if (!codes || !find_blocks(&a, codes, K)) return NULL;
     a.fwd = CR_NEW_N(&g->arena, int64_t, a.n);

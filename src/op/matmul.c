@@ -4,13 +4,20 @@
  * multiply-adds over the rows of a lane, so it does not depend on how the lane is cut into tiles.
  * Behind a ReLU half of the values are zeros, and so is half of the gradient that comes back to it:
  * products then skip the zeros of x (forward) and of dy (backward), which would have added nothing.
- * In mixed precision both inputs of every product are first rounded to 16 bits; sums stay in 32
- * bits. BF16 has its own kernels and packed weights; FP16 uses rounded floats in the FP32 kernels.
+ * In mixed precision both inputs of every product are first rounded to 16 bits, or split into BF16
+ * parts; sums stay in 32 bits. BF16 has its own kernels and packed weights; FP16 uses rounded
+ * floats in the FP32 kernels. A layer of one or two outputs stays in FP32: it gains nothing.
+ *
+ * The sums of BF16 products are cut into blocks of 32 terms (kern/list.h). For the gradient of a
+ * weight the terms are rows, and a tile need not end with a block. So the last rows of a tile that
+ * fill no block wait in the thread's carried values for the next tile of the lane.
  *
  * With G > 1 a row of x is G vectors side by side and each is multiplied by the same W: a product
  * of rows * G short rows. These lie one after another only where rows have no padding; else a few
  * rows at a time are copied together.
  */
+#include <string.h>
+
 #include "graph/gradcheck.h"
 #include "graph/plan.h"
 #include "kern/kern.h"
@@ -25,7 +32,8 @@ typedef struct mm {
     bool kn;   /* W is (K, N), else (N, K) */
     bool bias; /* there is a bias: in[2] */
     bool relu;
-    int half;               /* mixed precision: CR_HALF_… of kern.h; 0: none */
+    cr_products products;   /* how the inputs are taken */
+    int parts;              /* BF16 parts of an input; 0: it has none */
     bool x_zeros, dy_zeros; /* the products skip the zeros of x, of dy */
     bool mask;              /* the gradient of x includes the slope of its ReLU */
     int64_t fwd_items, bwd_items, bwd_off;
@@ -33,15 +41,17 @@ typedef struct mm {
     int64_t xroom, yroom; /* offsets into the scratch, behind gemm_tn's part: copies of x and y */
 } mm;
 
-static bool bf16(const mm *a) {
-    return a->half == CR_HALF_BF16;
-}
+/* Rows that fill no block yet: n of them, x and dy side by side. */
+typedef struct waiting {
+    int64_t n;
+    float v[];
+} waiting;
 
 /* Floats of a packed (K, N) matrix; items that pack it; floats of scratch for any product of m
  * rows. */
 static int64_t pack_size(const mm *a, bool zeros, int64_t K, int64_t N) {
     if (zeros) return cr_gemm_nz_pack_size(K, N);
-    return bf16(a) ? cr_gemm_bf16_pack_size(K, N) : cr_gemm_pack_size(K, N);
+    return a->parts ? cr_gemm_bf16_pack_size(K, N, a->parts) : cr_gemm_pack_size(K, N);
 }
 static int64_t pack_items(bool zeros, int64_t K, int64_t N) {
     if (zeros) return (K + PACK_ROWS - 1) / PACK_ROWS;
@@ -49,8 +59,10 @@ static int64_t pack_items(bool zeros, int64_t K, int64_t N) {
 }
 static int64_t scratch(const mm *a, int64_t m) {
     int64_t K = a->kn ? a->K : a->N, N = a->kn ? a->N : a->K;
-    if (!bf16(a)) return cr_gemm_tn_scratch(K, N, m);
-    int64_t nn = cr_gemm_bf16_scratch(m, K > N ? K : N), tn = cr_gemm_bf16_tn_scratch(K, N, m);
+    if (!a->parts) return cr_gemm_tn_scratch(K, N, m);
+    if (m < CR_BF16_BLOCK) m = CR_BF16_BLOCK; /* waiting rows */
+    int64_t nn = cr_gemm_bf16_scratch(m, K > N ? K : N, a->parts),
+            tn = cr_gemm_bf16_tn_scratch(K, N, m, a->parts);
     return nn > tn ? nn : tn;
 }
 
@@ -63,7 +75,11 @@ static void infer(cr_node *n) {
     if (a->bias && n->in[2]->width != a->N) CR_BUG("matmul: bias width");
     cr_infer_rows(n);
     n->width = a->N * a->G;
-    bool can = !a->half && a->G == 1 && !a->kn;
+    if (a->N <= 2 && a->products != CR_PRODUCTS_FP16) a->products = CR_PRODUCTS_FP32;
+    a->parts = cr_products_parts(a->products);
+    if (a->parts)
+        n->carry = (int64_t)(sizeof(waiting) / sizeof(float)) + CR_BF16_BLOCK * (a->K + a->N);
+    bool can = a->products == CR_PRODUCTS_FP32 && a->G == 1 && !a->kn;
     a->x_zeros = can && x->zeros && a->N >= CR_GEMM_NZ_COLUMNS;
     a->dy_zeros = can && a->relu && a->K >= CR_GEMM_NZ_COLUMNS;
     n->zeros = n->relu = a->relu;
@@ -77,7 +93,7 @@ static void infer(cr_node *n) {
     int64_t room = scratch(a, m);
     a->xroom = cr_up16(room);
     a->yroom = a->xroom + cr_up16(m * a->K);
-    n->scratch = a->half == CR_HALF_FP16 || a->G > 1 ? a->yroom + m * a->N : room;
+    n->scratch = a->products == CR_PRODUCTS_FP16 || a->G > 1 ? a->yroom + m * a->N : room;
 }
 
 static void prepare(const cr_node *n, float *packed, int64_t item, bool train) {
@@ -97,13 +113,14 @@ static void prepare(const cr_node *n, float *packed, int64_t item, bool train) {
     }
     int64_t p0 = item * PACK_PANELS, p1 = p0 + PACK_PANELS;
     if (p1 > panels) p1 = panels;
-    if (bf16(a)) {
-        cr_kern->gemm_bf16_pack((uint32_t *)(void *)dst, W, ldw, trans, K, N, p0, p1);
+    if (a->parts) {
+        cr_kern->gemm_bf16_pack((uint32_t *)(void *)dst, W, ldw, trans, K, N, p0, p1, a->parts);
         return;
     }
     cr_kern->gemm_pack(dst, W, ldw, trans, K, N, p0, p1);
     dst += p0 * cr_gemm_panel(K);
-    if (a->half) cr_kern->round16(dst, dst, (p1 - p0) * cr_gemm_panel(K), a->half);
+    if (a->products == CR_PRODUCTS_FP16)
+        cr_kern->round16(dst, dst, (p1 - p0) * cr_gemm_panel(K), CR_HALF_FP16);
 }
 
 /* One side of a product: a matrix of rows * G rows. */
@@ -120,9 +137,9 @@ static bool dense(const mm *a, int64_t ld, int64_t w) {
 /* Returns an input as it is, or rounded or copied into `to`. BF16 products round by themselves. */
 static side input(const mm *a, const float *x, int64_t ld, int64_t rows, int64_t w, float *to) {
     int64_t W = a->G * w;
-    if (a->half && !bf16(a))
+    if (a->products == CR_PRODUCTS_FP16)
         for (int64_t r = 0; r < rows; r++)
-            cr_kern->round16(to + r * W, x + r * ld, W, a->half);
+            cr_kern->round16(to + r * W, x + r * ld, W, CR_HALF_FP16);
     else if (dense(a, ld, w))
         return (side){x, a->G == 1 ? ld : w};
     else
@@ -135,9 +152,9 @@ static void product(const mm *a, const cr_tile *t, bool zeros, float *C, int64_t
                     const float *bias) {
     if (zeros)
         cr_kern->gemm_nz(C, ldc, x.v, x.ld, packed, M, N, K, flags, bias);
-    else if (bf16(a))
+    else if (a->parts)
         cr_kern->gemm_bf16(C, ldc, x.v, x.ld, (const uint32_t *)(const void *)packed, M, N, K,
-                           flags, bias, t->scratch);
+                           flags, bias, a->parts, t->scratch);
     else
         cr_kern->gemm(C, ldc, x.v, x.ld, packed, M, N, K, flags, bias);
 }
@@ -161,6 +178,60 @@ static void forward(const cr_node *n, cr_tile *t) {
     }
 }
 
+/* Computes dW, or adds to it, from m rows of x and dy. */
+static void weight_grad(const mm *a, const cr_tile *t, float *dW, side x, side dy, int64_t m,
+                        int acc) {
+    side l = a->kn ? x : dy, o = a->kn ? dy : x;
+    int64_t M = a->kn ? a->K : a->N, N = a->kn ? a->N : a->K;
+    if (a->dy_zeros)
+        cr_kern->gemm_nz_tn(dW, N, l.v, l.ld, o.v, o.ld, M, N, m, acc);
+    else if (a->parts)
+        cr_kern->gemm_bf16_tn(dW, N, l.v, l.ld, o.v, o.ld, M, N, m, acc, a->parts, t->scratch);
+    else
+        cr_kern->gemm_tn(dW, N, l.v, l.ld, o.v, o.ld, M, N, m, acc, t->scratch);
+}
+
+/* Moves the first m rows of x and dy to the waiting ones. */
+static void wait_rows(const mm *a, waiting *w, side *x, side *dy, int64_t m) {
+    float *wx = w->v + w->n * a->K, *wy = w->v + CR_BF16_BLOCK * a->K + w->n * a->N;
+    cr_kern->copy_rows(wx, a->K, x->v, x->ld, m, a->K, false);
+    cr_kern->copy_rows(wy, a->N, dy->v, dy->ld, m, a->N, false);
+    x->v += m * x->ld;
+    dy->v += m * dy->ld;
+    w->n += m;
+}
+
+/* The same in whole blocks, counted from the first row of the lane: rows [r, r + rows) of the tile
+ * are m rows of x and dy. */
+static void weight_grad_in_blocks(const cr_node *n, const cr_tile *t, float *dW, side x, side dy,
+                                  int64_t m, int acc, int64_t r, int64_t rows) {
+    const mm *a = n->attr;
+    waiting *w = (waiting *)(void *)cr_carry(t, n);
+    bool last = t->last && r + rows == cr_rows(t, n), set = !acc;
+    if (t->first && r == 0) w->n = 0;
+    if (w->n > 0) {
+        int64_t more = CR_BF16_BLOCK - w->n < m ? CR_BF16_BLOCK - w->n : m;
+        wait_rows(a, w, &x, &dy, more);
+        m -= more;
+        if (w->n == CR_BF16_BLOCK || (last && m == 0)) {
+            weight_grad(a, t, dW, (side){w->v, a->K}, (side){w->v + CR_BF16_BLOCK * a->K, a->N},
+                        w->n, acc);
+            acc = CR_GEMM_ACC;
+            set = false;
+            w->n = 0;
+        }
+    }
+    int64_t whole = last ? m : m / CR_BF16_BLOCK * CR_BF16_BLOCK;
+    if (whole > 0) {
+        weight_grad(a, t, dW, x, dy, whole, acc);
+        x.v += whole * x.ld;
+        dy.v += whole * dy.ld;
+        set = false;
+    }
+    if (m > whole) wait_rows(a, w, &x, &dy, m - whole);
+    if (set) memset(dW, 0, (size_t)(a->K * a->N) * sizeof(float));
+}
+
 /* Computes the gradients that come from rows [r, r + rows) of the tile. */
 static void back(const cr_node *n, cr_tile *t, int64_t r, int64_t rows) {
     const mm *a = n->attr;
@@ -173,13 +244,10 @@ static void back(const cr_node *n, cr_tile *t, int64_t r, int64_t rows) {
         float *dW = cr_param_grad(t, n->in[1]);
         int acc = r == 0 && cr_first_grad(t, n, 1) ? 0 : CR_GEMM_ACC;
         side x = input(a, cr_val(t, in) + r * ldx, ldx, rows, a->K, xroom);
-        side l = a->kn ? x : dy, o = a->kn ? dy : x;
-        int64_t M = a->kn ? a->K : a->N, N = a->kn ? a->N : a->K;
-        if (a->dy_zeros)
-            cr_kern->gemm_nz_tn(dW, N, l.v, l.ld, o.v, o.ld, M, N, m, acc);
+        if (a->parts)
+            weight_grad_in_blocks(n, t, dW, x, dy, m, acc, r, rows);
         else
-            (bf16(a) ? cr_kern->gemm_bf16_tn : cr_kern->gemm_tn)(dW, N, l.v, l.ld, o.v, o.ld, M, N,
-                                                                 m, acc, t->scratch);
+            weight_grad(a, t, dW, x, dy, m, acc);
     }
     if (a->bias && cr_wants_grad(t, n, 2)) {
         float *db = cr_param_grad(t, n->in[2]);
@@ -264,7 +332,7 @@ static cr_node *only_user(const cr_graph *g, const cr_node *n) {
 }
 
 void cr_matmul_finish(cr_graph *g) {
-    for (int i = 0; i < g->n && !g->half; i++) {
+    for (int i = 0; i < g->n; i++) {
         cr_node *x = g->nodes[i], *n = x->relu ? only_user(g, x) : NULL;
         if (!n || n->op != &cr_op_matmul || n->in[0] != x) continue;
         mm *a = n->attr;
@@ -283,12 +351,12 @@ const cr_op_type cr_op_matmul = {.name = "matmul",
                                  .rowwise = true};
 
 cr_node *cr_matmul_each(cr_graph *g, cr_node *x, cr_node *W, cr_node *b, bool relu, int64_t G) {
-    mm a = {.bias = b != NULL, .relu = relu, .half = g->half, .G = G};
+    mm a = {.bias = b != NULL, .relu = relu, .products = (cr_products)g->products, .G = G};
     return cr_graph_op(g, &cr_op_matmul, (cr_node *[]){x, W, b}, b ? 3 : 2, &a, sizeof(a));
 }
 
 cr_node *cr_matmul_kn_each(cr_graph *g, cr_node *x, cr_node *W, int64_t G) {
-    mm a = {.kn = true, .half = g->half, .G = G};
+    mm a = {.kn = true, .products = (cr_products)g->products, .G = G};
     return cr_graph_op(g, &cr_op_matmul, (cr_node *[]){x, W}, 2, &a, sizeof(a));
 }
 

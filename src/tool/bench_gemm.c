@@ -40,10 +40,16 @@ static int shapes_of(const cr_graph *g, shape *v, int max) {
     return n;
 }
 
-typedef enum family { PLAIN, NZ, BF16, FAMILIES } family;
+typedef enum family { PLAIN, NZ, BF16, BF16X3, BF16X6, FAMILIES } family;
+/* BF16 parts of the inputs; 0: none */
+static int parts_of(family f) {
+    return f < BF16 ? 0 : (int)(f - BF16) + 1;
+}
 typedef enum way { FORWARD, DX, DW, WAYS } way;
 static const char *const keys[FAMILIES][WAYS] = {{"forward", "dx", "dw"},
                                                  {"forward_nz", "dx_nz", "dw_nz"},
+                                                 {"forward_bf16", "dx_bf16", "dw_bf16"},
+                                                 {"forward_bf16", "dx_bf16", "dw_bf16"},
                                                  {"forward_bf16", "dx_bf16", "dw_bf16"}};
 
 typedef struct product {
@@ -67,8 +73,10 @@ static void pack(const product *p) {
         p->k->gemm_nz_pack(bwd, p->w, K, false, N, K, 0, N);
         return;
     case BF16:
-        p->k->gemm_bf16_pack(fwd, p->w, K, true, K, N, 0, cr_gemm_panels(N));
-        p->k->gemm_bf16_pack(bwd, p->w, K, false, N, K, 0, cr_gemm_panels(K));
+    case BF16X3:
+    case BF16X6:
+        p->k->gemm_bf16_pack(fwd, p->w, K, true, K, N, 0, cr_gemm_panels(N), parts_of(p->family));
+        p->k->gemm_bf16_pack(bwd, p->w, K, false, N, K, 0, cr_gemm_panels(K), parts_of(p->family));
         return;
     default:
         p->k->gemm_pack(fwd, p->w, K, true, K, N, 0, cr_gemm_panels(N));
@@ -86,17 +94,18 @@ static void product_item(void *ctx, int64_t item, int thread) {
     if (p->way == DW) {
         if (p->family == NZ)
             k->gemm_nz_tn(out, K, y, N, x, K, N, K, M, 0);
+        else if (parts_of(p->family))
+            k->gemm_bf16_tn(out, K, y, N, x, K, N, K, M, 0, parts_of(p->family), scratch);
         else
-            (p->family == BF16 ? k->gemm_bf16_tn : k->gemm_tn)(out, K, y, N, x, K, N, K, M, 0,
-                                                               scratch);
+            k->gemm_tn(out, K, y, N, x, K, N, K, M, 0, scratch);
         return;
     }
     bool fwd = p->way == FORWARD;
     const float *A = fwd ? x : y, *packed = fwd ? p->fwd : p->bwd;
     int64_t n = fwd ? N : K, depth = fwd ? K : N;
-    if (p->family == BF16)
+    if (parts_of(p->family))
         k->gemm_bf16(out, n, A, depth, (const uint32_t *)(const void *)packed, M, n, depth, 0, NULL,
-                     scratch);
+                     parts_of(p->family), scratch);
     else
         (p->family == NZ ? k->gemm_nz : k->gemm)(out, n, A, depth, packed, M, n, depth, 0, NULL);
 }
@@ -121,13 +130,13 @@ static int64_t most(int64_t a, int64_t b) {
 /* Returns the floats of a (K, N) matrix packed for any family. */
 static int64_t pack_size(int64_t K, int64_t N) {
     int64_t n = most(cr_gemm_pack_size(K, N), cr_gemm_nz_pack_size(K, N));
-    return cr_up16(most(n, cr_gemm_bf16_pack_size(K, N)));
+    return cr_up16(most(n, cr_gemm_bf16_pack_size(K, N, 3)));
 }
 
 static cr_code matrices(product *p, void **mem, cr_err *err) {
     int64_t M = p->M, K = p->K, N = p->N, n = most(M * most(K, N), K * N);
-    n = most(n, most(cr_gemm_tn_scratch(N, K, M), cr_gemm_bf16_tn_scratch(N, K, M)));
-    n = most(n, most(cr_gemm_bf16_scratch(M, K), cr_gemm_bf16_scratch(M, N)));
+    n = most(n, most(cr_gemm_tn_scratch(N, K, M), cr_gemm_bf16_tn_scratch(N, K, M, 3)));
+    n = most(n, most(cr_gemm_bf16_scratch(M, K, 3), cr_gemm_bf16_scratch(M, N, 3)));
     p->n_set = cr_up16(n) + 16; /* gemm_nz_tn reads up to 15 floats past a matrix */
     int64_t set = p->n_set * p->threads, w = cr_up16(K * N), fwd = pack_size(K, N);
     CR_TRY(cr_try_alloc(mem, (size_t)(4 * set + w + fwd + pack_size(N, K)) * sizeof(float),
@@ -147,10 +156,10 @@ static cr_code matrices(product *p, void **mem, cr_err *err) {
     return CR_OK;
 }
 
-static cr_code bench_level(product *p, family first, cr_pool *pool, double seconds, cr_bench_row *r,
-                           cr_err *err) {
+static cr_code bench_families(product *p, family first, family last, cr_pool *pool, double seconds,
+                              cr_bench_row *r, cr_err *err) {
     double flops = 2 * (double)p->M * (double)p->K * (double)p->N * p->threads;
-    for (int f = (int)first; f < FAMILIES; f++) {
+    for (int f = (int)first; f <= (int)last; f++) {
         p->family = (family)f;
         pack(p);
         for (int i = 0; i < WAYS; i++) {
@@ -174,13 +183,22 @@ static cr_code bench_shape(const shape *s, int64_t M, cr_pool *pool, double seco
     for (int level = 0; level < CR_CPU_LEVELS && code == CR_OK; level++) {
         const cr_kernels *below = p.k, *k = cr_kern_at((cr_cpu_level)level);
         if (!k) continue;
-        char name[96];
-        snprintf(name, sizeof(name), "%lld x %lld x %lld, %s", (long long)M, (long long)s->K,
-                 (long long)s->N, cr_cpu_level_name((cr_cpu_level)level));
         p.k = k;
         bool same = below && below->gemm == k->gemm; /* this level differs for BF16 only */
-        code =
-            bench_level(&p, same ? BF16 : PLAIN, pool, seconds, cr_bench_row_new(out, name), err);
+        /* products of several parts have a row of their own; those of the level in pairs are those
+         * of avx512 */
+        family last = level == CR_CPU_AVX512_BF16 ? BF16 : BF16X6;
+        for (int f = BF16; f <= (int)last && code == CR_OK; f++) {
+            char name[96];
+            snprintf(name, sizeof(name), "%lld x %lld x %lld, %s%s", (long long)M, (long long)s->K,
+                     (long long)s->N, cr_cpu_level_name((cr_cpu_level)level),
+                     f == BF16X3   ? ", BF16x3"
+                     : f == BF16X6 ? ", BF16x6"
+                                   : "");
+            family first = f == BF16 && !same ? PLAIN : (family)f;
+            code = bench_families(&p, first, (family)f, pool, seconds, cr_bench_row_new(out, name),
+                                  err);
+        }
     }
     cr_free(mem);
     return code;

@@ -48,9 +48,11 @@ TEST(wishes) {
     CHECK_INT(wish("c", CR_CPU_C, ""), CR_CPU_C);
     CHECK_INT(wish("Avx2", CR_CPU_AVX2, ""), CR_CPU_AVX2);
     CHECK_INT(wish("avx2", CR_CPU_AVX512_BF16, ""), CR_CPU_AVX2);
-    CHECK_INT(wish("sse9", CR_CPU_AVX2, "CRANK_CPU is 'sse9'; use c, avx2, avx512 or avx512_bf16"),
+    CHECK_INT(wish("sse9", CR_CPU_AVX2,
+                   "CRANK_CPU is 'sse9'; use c, avx2, avx512, avx512_bf16 or amx"),
               CR_CPU_AVX2);
-    CHECK_INT(wish("?", CR_CPU_AVX512_BF16, "CRANK_CPU is '?'; use c, avx2, avx512 or avx512_bf16"),
+    CHECK_INT(wish("?", CR_CPU_AVX512_BF16,
+                   "CRANK_CPU is '?'; use c, avx2, avx512, avx512_bf16 or amx"),
               CR_CPU_AVX512_BF16);
     CHECK_INT(wish("avx2", CR_CPU_C, "CRANK_CPU is 'avx2', which this CPU does not have; use c"),
               CR_CPU_C);

@@ -84,7 +84,7 @@ typedef struct m_opts {
     const char *weights;  /* sample_weight_fields; NULL: none */
     const char *features; /* behind M_FEATURES; NULL: none */
     const cr_optim_type *optim;
-    int half;
+    cr_products products;
 } m_opts;
 
 /* m_open builds the model of a model_config; its mistakes are in diag. Labels: y, z, domain. */
@@ -111,7 +111,7 @@ static inline m_model *m_open(const char *config, m_opts o) {
                            .with_labels = !o.no_labels,
                            .optim = o.optim,
                            .seed = 1,
-                           .half = o.half};
+                           .products = o.products};
     t->m = cr_model_new(&t->o, &t->diag);
     return t;
 }

@@ -18,7 +18,7 @@ typedef struct trial {
     const cr_op_type *op;
     int example;
     bool seq;
-    int half;
+    int products;
     cr_grad_bits bits[MAX_HOLDERS];
     bool there[MAX_HOLDERS];
 } trial;
@@ -27,7 +27,7 @@ static void step(trial *t, const cr_meet *meet, int number) {
     cr_graph g;
     cr_graph_init(&g, 9);
     g.feed_seq = t->seq;
-    g.half = t->half;
+    g.products = t->products;
     cr_node *out = t->op->example(&g, t->example);
     cr_gradcheck_opts o = {.threads = 1, .lanes = LANES, .tile_rows = 5, .meet = meet};
     t->there[number] = out && cr_grad_hash(&g, out, &o, &t->bits[number], NULL) == CR_OK;
@@ -38,12 +38,12 @@ static void hold(holder *h, void *ctx) {
     step(ctx, &h->meet, h->number);
 }
 
-static int compare(const cr_op_type *op, int example, bool seq, int half) {
-    trial whole = {.op = op, .example = example, .seq = seq, .half = half};
+static int compare(const cr_op_type *op, int example, bool seq, int products) {
+    trial whole = {.op = op, .example = example, .seq = seq, .products = products};
     step(&whole, NULL, 0);
     if (!whole.there[0]) return 0;
     for (int s = 0; s < N_SPLITS; s++) {
-        trial parts = {.op = op, .example = example, .seq = seq, .half = half};
+        trial parts = {.op = op, .example = example, .seq = seq, .products = products};
         holders hs;
         holders_run(&hs, splits[s], hold, &parts);
         uint64_t rows = 0;
@@ -72,13 +72,14 @@ TEST(every_op) {
     CHECK(n >= 60);
 }
 
-TEST(products_of_16_bit_inputs) {
+TEST(other_products) {
     cr_kern_init();
     int n = 0;
-    for (int half = CR_HALF_BF16; half <= CR_HALF_FP16; half++)
-        for (int k = 0; compare(&cr_op_matmul, k, false, half); k++)
-            n++;
-    CHECK(n >= 4);
+    for (int p = CR_PRODUCTS_BF16; p < CR_PRODUCTS_KINDS; p++)
+        for (int seq = 0; seq < 2; seq++)
+            for (int k = 0; compare(&cr_op_matmul, k, seq, p); k++)
+                n++;
+    CHECK(n >= 40);
 }
 
-TEST_MAIN(CASE(every_op), CASE(products_of_16_bit_inputs))
+TEST_MAIN(CASE(every_op), CASE(other_products))

@@ -45,14 +45,23 @@ TEST(near_fp32) {
     CHECK_INT(train(in_root("fp32"), 2, false, set, 1, &r), 0);
     double want = loss_of(&r);
     cr_arena_clear(&r.arena);
-    const char *const modes[] = {"train_config.mixed_precision=BF16",
-                                 "train_config.mixed_precision=FP16"};
-    for (int i = 0; i < 2; i++) {
-        set[1] = modes[i];
-        CHECK_INT(train(in_root(i ? "fp16" : "bf16"), 2, false, set, 2, &r), 0);
-        fprintf(stderr, "%s: loss %.6f, FP32 %.6f\n", modes[i], loss_of(&r), want);
-        CHECK_NEAR(loss_of(&r), want, 0, 0.01);
+    static const struct {
+        const char *mode, *dir;
+        double off; /* share of the loss */
+    } modes[] = {{"train_config.mixed_precision=BF16", "bf16", 0.01},
+                 {"train_config.mixed_precision=FP16", "fp16", 0.01},
+                 {"train_config.fp32_matmul=BF16x3", "x3", 1e-4},
+                 {"train_config.cuda_matmul_allow_tf32=true", "tf32", 1e-4},
+                 {"train_config.fp32_matmul=BF16x6", "x6", 1e-4}};
+    double last = 0;
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        set[1] = modes[i].mode;
+        CHECK_INT(train(in_root(modes[i].dir), 2, false, set, 2, &r), 0);
+        fprintf(stderr, "%s: loss %.6f, FP32 %.6f\n", modes[i].mode, loss_of(&r), want);
+        CHECK_NEAR(loss_of(&r), want, 0, modes[i].off);
         CHECK(loss_of(&r) != want);
+        if (strcmp(modes[i].dir, "tf32") == 0) CHECK(loss_of(&r) == last); /* BF16x3 */
+        last = loss_of(&r);
         cr_arena_clear(&r.arena);
     }
 }
