@@ -210,6 +210,7 @@ old_version() {
 
 # mpi_leaks: the case runs MPI, whose libraries keep memory to the end; a sanitizer must not count it
 mpi_leaks() {
+    sanitized=${ASAN_OPTIONS:-} # not empty: a sanitizer is at work, which needs memory for itself
     ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
     export ASAN_OPTIONS
 }
