@@ -444,5 +444,7 @@ void cr_outdir_abort(cr_outdir *d);
  * are gone (alone: of any process), and logs it. */
 CR_CHECKED cr_code cr_ckpt_remove_leftovers(const char *dir, const char *prefix, bool alone,
                                             cr_err *err);
+/* cr_ckpt_is_leftover: is it a name "<prefix>*-PID" of a process that is gone (alone: of any)? */
+bool cr_ckpt_is_leftover(const char *name, const char *prefix, bool alone);
 
 #endif

@@ -21,19 +21,24 @@ struct cr_outdir {
     char *path, *parent, *tmp;
 };
 
+bool cr_ckpt_is_leftover(const char *name, const char *prefix, bool alone) {
+    size_t len = strlen(prefix);
+    int64_t pid;
+    if (strncmp(name, prefix, len) != 0) return false;
+    const char *dash = strrchr(name + len - 1, '-');
+    if (!dash || !cr_parse_i64(dash + 1, strlen(dash + 1), &pid) || pid <= 0 || pid > INT32_MAX)
+        return false;
+    return alone || pid == getpid() || (kill((pid_t)pid, 0) != 0 && errno == ESRCH);
+}
+
 cr_code cr_ckpt_remove_leftovers(const char *dir, const char *prefix, bool alone, cr_err *err) {
     cr_arena a;
     cr_arena_init(&a, 0);
     char **names;
-    size_t n, len = strlen(prefix);
+    size_t n;
     cr_code code = cr_list_dir(&a, dir, &names, &n, err);
     for (size_t i = 0; code == CR_OK && i < n; i++) {
-        if (strncmp(names[i], prefix, len) != 0) continue;
-        const char *dash = strrchr(names[i] + len - 1, '-');
-        int64_t pid;
-        if (!dash || !cr_parse_i64(dash + 1, strlen(dash + 1), &pid) || pid <= 0 || pid > INT32_MAX)
-            continue;
-        if (!alone && pid != getpid() && (kill((pid_t)pid, 0) == 0 || errno != ESRCH)) continue;
+        if (!cr_ckpt_is_leftover(names[i], prefix, alone)) continue;
         char *path = cr_path_join(&a, dir, names[i]);
         CR_INFO("Removing %s, left by a run that did not finish", path);
         code = cr_rmtree(path, err);

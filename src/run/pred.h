@@ -68,17 +68,20 @@ CR_CHECKED cr_code cr_pred_take(cr_pred_gather *g, const cr_column *like, cr_pre
 /* Files that a run writes beside the result, into a folder. */
 #define CR_PRED_COUNTS "_feature_counts.json"
 #define CR_PRED_TRACE  "trace.json" /* --is_profiling */
+/* Which part of the result a process writes: part-N of so many in a folder. {0, 1}: all of it. */
+typedef struct cr_pred_part {
+    int number, of;
+} cr_pred_part;
 typedef struct cr_pred_dest {
     const cr_pred_type *type;
     const char *dir; /* the user's folder, for other files of the run; NULL: a single file */
     char path[1088]; /* where the result goes; "-": standard output */
     char in[1088];   /* the folder that holds it */
     bool made;       /* this run made that folder */
+    cr_pred_part part;
+    char file[1200]; /* the file to write: path, or for one of several parts a hidden one */
+    bool shown;      /* it has its name */
 } cr_pred_dest;
-/* Which part of the result a process writes: part-N of so many in a folder. {0, 1}: all of it. */
-typedef struct cr_pred_part {
-    int number, of;
-} cr_pred_part;
 bool cr_pred_is_stream(const char *output); /* is it standard output? */
 /* is it the name of one file? Otherwise it is a folder */
 bool cr_pred_is_file(const char *output);
@@ -86,11 +89,19 @@ bool cr_pred_is_file(const char *output);
  * files are written beside the result, for this flag; NULL: none are */
 CR_CHECKED cr_code cr_pred_dest_check(const char *output, const char *writer_type,
                                       const char *in_folder, cr_err *err);
-/* cr_pred_dest_make chooses the format, makes the folder, removes what killed runs left there under
- * the names of the files to write, refuses symbolic links in their places and parts of a result
- * that had more of them, and logs that an earlier result will be replaced. output is borrowed. */
+/* cr_pred_dest_make chooses the format, makes the folder, removes what killed runs left there,
+ * refuses symbolic links in the places of the files to write and parts of a result that had more of
+ * them, and logs that an earlier result will be replaced. output is borrowed. */
 CR_CHECKED cr_code cr_pred_dest_make(cr_pred_dest *d, const char *output, const char *writer_type,
                                      const char *dataset, cr_pred_part part, cr_err *err);
+/* The parts of a result have hidden names until all are whole. Then the first process calls
+ * cr_pred_dest_begin, which leaves a mark, then all call cr_pred_dest_show, which gives a part its
+ * name, then the first cr_pred_dest_end, which removes the mark: a mark that a kill left tells the
+ * next run that the parts are no result. Where there is one part, and where a store cannot move
+ * names, they do nothing. */
+CR_CHECKED cr_code cr_pred_dest_begin(const cr_pred_dest *d, cr_err *err);
+CR_CHECKED cr_code cr_pred_dest_show(cr_pred_dest *d, cr_err *err);
+void cr_pred_dest_end(const cr_pred_dest *d);
 /* cr_pred_dest_undo removes a finished part, because another one failed. */
 void cr_pred_dest_undo(const cr_pred_dest *d);
 /* cr_pred_dest_fail removes the empty folder of a run that failed; a folder with files in it

@@ -234,9 +234,18 @@ static cr_code open_files(writer *w, cr_job *j, const cr_predict_opts *o, const 
     set_shape(w, j, *l);
     if (j->comm && !o->part_per_rank) w->gather = cr_pred_gather_new(j->comm, &w->shape);
     cr_code code = CR_OK;
-    if (w->writes && w->dest.type->open(&w->p, w->dest.path, &w->shape, &err) != CR_OK)
+    if (w->writes && w->dest.type->open(&w->p, w->dest.file, &w->shape, &err) != CR_OK)
         code = cr_diag_err(diag, &err);
     return cr_job_agree(j, code, NULL);
+}
+
+/* Gives the parts of all ranks their names, when all are whole (collective). */
+static cr_code show_parts(writer *w, cr_job *j, cr_err *err) {
+    bool first = cr_job_is_first(j);
+    CR_TRY(cr_job_agree(j, first ? cr_pred_dest_begin(&w->dest, err) : CR_OK, NULL));
+    cr_code code = cr_job_agree(j, cr_pred_dest_show(&w->dest, err), NULL);
+    if (first) cr_pred_dest_end(&w->dest);
+    return code;
 }
 
 /* Finishes the files of all ranks, or leaves none. */
@@ -244,6 +253,7 @@ static cr_code finish(writer *w, cr_job *j, cr_err *err) {
     cr_code code = w->writes ? w->dest.type->finish(w->p, err) : CR_OK;
     bool whole = w->writes && code == CR_OK;
     cr_code all = cr_job_agree(j, code, NULL);
+    if (all == CR_OK && w->writes && !w->gather) all = show_parts(w, j, err);
     if (all != CR_OK && whole) cr_pred_dest_undo(&w->dest);
     return all;
 }

@@ -281,7 +281,7 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=64k none small 2>/dev/null; th
     for how in "" --part_per_rank; do
         # shellcheck disable=SC2086
         predict 2 small/full --predict_input_path rows.parquet --reserved_columns ALL_COLUMNS --writer_type CsvWriter --batch_size 60 $how
-        told_once 1 "small/full/part-[01].csv.*: .*No space left on device"
+        told_once 1 "small/full/.*part-[01].csv.*: .*No space left on device"
         is_gone small/full
     done
 fi
@@ -292,6 +292,56 @@ run on_one 'CRANK_TEST_KILL=batch:2; export CRANK_TEST_KILL' 2 crank predict --s
 ends "$code"
 may_be_killed=
 is_gone killed/part-0.csv
+# Parts that a kill left are no result, and the next run removes them, however many parts it has. Before the parts of all
+# ranks are whole, none has its name, and an earlier result stays as it was.
+predict 3 earlier --predict_input_path eval.csv --part_per_rank --batch_size 40
+ends 0
+killed_parts() { # killed_parts RANK POINT: into a copy of earlier, and into a new folder
+    for to in parts_over parts_new; do
+        rm -rf $to
+        [ $to = parts_new ] || cp -R earlier $to
+        may_be_killed=yes
+        # shellcheck disable=SC2016
+        run ranks 3 env WHO="$1" POINT="$2" sh -c 'if [ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" = "$WHO" ]; then
+            CRANK_TEST_KILL=$POINT; export CRANK_TEST_KILL; fi; exec "$0" "$@"' \
+            "$CRANK" predict --scripted_model_path export1 --predict_output_path $to --part_per_rank --predict_input_path eval.csv --batch_size 40
+        [ "$code" -ne 0 ] || fail "a killed rank was not noticed"
+        ends "$code"
+        may_be_killed=
+        # mpirun may return before the other ranks have ended, and files of running processes stay
+        # shellcheck disable=SC2012
+        for pid in $(ls -A $to | sed -n 's/^\..*-\([0-9]*\)$/\1/p'); do
+            while kill -0 "$pid" 2>/dev/null; do sleep 0.02; done
+        done
+    done
+}
+swept_parts() { # swept_parts FILES N ARGS: a run of N ranks leaves these files in both folders
+    files=$1 number=$2
+    shift 2
+    for to in parts_over parts_new; do
+        rm -rf again && cp -R $to again
+        predict "$number" again --predict_input_path eval.csv --batch_size 40 "$@"
+        ends 0
+        # shellcheck disable=SC2012
+        [ "$(ls -A again | tr '\n' ' ')" = "$files " ] || fail "files: $(ls -A again)"
+    done
+}
+for point in "1 batch:2" "1 sync:1" "1 rename:1" "0 rename:2"; do
+    # shellcheck disable=SC2086
+    killed_parts $point
+    for r in 0 1 2; do
+        same earlier/part-$r.csv parts_over/part-$r.csv
+        is_gone parts_new/part-$r.csv
+    done
+    swept_parts "_feature_counts.json part-0.csv part-1.csv part-2.csv" 3 --part_per_rank
+done
+for point in "1 rename:2" "0 rename:3" "0 renamed:3"; do # some parts have their names
+    # shellcheck disable=SC2086
+    killed_parts $point
+    swept_parts "_feature_counts.json part-0.csv" 2
+    swept_parts "_feature_counts.json part-0.csv part-1.csv" 2 --part_per_rank
+    swept_parts "_feature_counts.json part-0.csv" 1
+done
 run on_one 'CRANK_TEST_KILL=batch:2:TERM; export CRANK_TEST_KILL' 2 crank predict --scripted_model_path export1 --predict_input_path eval.csv --predict_output_path stopped --batch_size 40
 told_once 1 "crank predict: stopped by a signal; no predictions were written"
 is_gone stopped
