@@ -206,8 +206,9 @@ static void start(cr_agent *a, const cr_msg *m) {
 }
 
 /* every rank that has ended is looked at once */
-static void look_at_ends(cr_agent *a) {
+static void look_at_ends(cr_agent *a, double now) {
     cr_ranks_reap(&a->ranks);
+    if (a->killed && now - a->killed_at > CR_RANKS_GONE_S) cr_ranks_abandon(&a->ranks);
     for (int i = 0; i < a->ranks.n; i++) {
         cr_rank_proc *r = &a->ranks.v[i];
         if (r->pid > 0 || r->told) continue;
@@ -349,6 +350,7 @@ static void obey(cr_agent *a, const cr_msg *m, double now) {
     case CR_WIRE_STOP:
         if (!a->running || m->num[0] != a->gen) break;
         a->ending = true;
+        if (!a->killed) a->killed_at = now;
         a->killed = a->killed || m->num[1] == SIGKILL;
         cr_ranks_signal(&a->ranks, m->num[1] == SIGKILL ? SIGKILL : SIGTERM);
         break;
@@ -407,7 +409,7 @@ void cr_agent_turn(cr_agent *a, const cr_polls *p, double now, bool jumped) {
             obey(a, &m, now);
     }
     if (a->running) watch(a, p, now, jumped);
-    if (a->running) look_at_ends(a);
+    if (a->running) look_at_ends(a, now);
     if (a->over || !a->has_link) return;
     if (a->link.state == CR_LINK_CLOSED) {
         snprintf(why, sizeof why, "%s", a->link.broken);

@@ -26,9 +26,10 @@ typedef struct cr_agent {
 
     cr_ranks ranks;
     cr_pmi pmi;
-    bool running;           /* a generation was started and its end was not reported */
-    bool ending;            /* its ranks were told to end */
-    bool killed;            /* ... by SIGKILL */
+    bool running; /* a generation was started and its end was not reported */
+    bool ending;  /* its ranks were told to end */
+    bool killed;  /* ... by SIGKILL */
+    double killed_at;
     uint64_t gen, seen;     /* generation; how many this agent has seen */
     int world, node, worst; /* worst: exit code of this generation */
     uint64_t batch_ranks;   /* ranks of the first generation: the global batch stays theirs */

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -81,11 +81,16 @@ typedef struct run {
     int signals, n_wishes;
 } run;
 
-/* Ctrl-Z: ranks have process groups of their own, so the terminal stops the launcher alone */
-static void pause_all(const cr_ranks *ranks) {
+/* Ctrl-Z: ranks have process groups of their own, so the terminal stops the launcher alone. Node 0
+ * has given up another node that was stopped for long, and started ranks in the place of these:
+ * they must not wake up for a moment until the agent finds its connection closed. */
+static void pause_all(const run *r) {
+    const cr_ranks *ranks = &r->agent.ranks;
+    double began = cr_now();
     cr_ranks_signal(ranks, SIGSTOP);
     raise(SIGSTOP);
-    cr_ranks_signal(ranks, SIGCONT);
+    bool late = !r->has_head && cr_now() - began > r->l->fault_s;
+    cr_ranks_signal(ranks, late ? SIGKILL : SIGCONT);
 }
 
 static void take_signals(run *r) {
@@ -93,7 +98,7 @@ static void take_signals(run *r) {
     while (read(r->signals, &info, sizeof info) == (ssize_t)sizeof info) {
         int sig = (int)info.ssi_signo;
         if (sig == SIGTSTP)
-            pause_all(&r->agent.ranks);
+            pause_all(r);
         else if (sig != SIGCHLD)
             cr_agent_wish(&r->agent, sig, ++r->n_wishes);
     }
@@ -124,12 +129,22 @@ static void loop(run *r) {
     cr_free(polls.v);
 }
 
+/* A rank takes four descriptors here, and a node one. The usual limit of 1024 is for programs that
+ * use select; the hard one is what the machine allows. */
+static void raise_limit(void) {
+    struct rlimit r;
+    if (getrlimit(RLIMIT_NOFILE, &r) != 0 || r.rlim_cur >= r.rlim_max) return;
+    r.rlim_cur = r.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &r);
+}
+
 cr_code cr_launch_run(const cr_launch *l, int *exit_code, cr_err *err) {
     run r = {.l = l, .has_head = l->layout.is_head, .signals = -1};
     sigset_t set, old;
     int pair[2] = {-1, -1};
     double now = cr_now();
     CR_TRY(signal_set(&set, l->signals, err));
+    raise_limit();
     sigprocmask(SIG_BLOCK, &set, &old);
     signal(SIGPIPE, SIG_IGN);
     cr_code code = CR_OK;

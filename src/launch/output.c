@@ -69,6 +69,7 @@ static cr_code open_file(cr_outlet *s, const cr_output_plan *plan, int which, in
     CR_TRY(cr_mkdirs(path, err));
     snprintf(path + n, sizeof path - (size_t)n, which == 1 ? "/stdout.log" : "/stderr.log");
     s->file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    cr_buf_str(&s->path, path);
     if (s->file >= 0) return CR_OK;
     return cr_fail(err, CR_EIO, "%s cannot be written: %s%s", path, strerror(errno),
                    cr_errno_cure(errno));
@@ -83,6 +84,7 @@ cr_code cr_outlet_open(cr_outlet *s, const cr_output_plan *plan, int which, int 
     *s = (cr_outlet){.fd = -1, .file = -1, .console = -1, .slot = -1, .shown = shown};
     cr_buf_init(&s->pending);
     cr_buf_init(&s->line);
+    cr_buf_init(&s->path);
     *child = -1;
     s->direct = !to_file && !tee && !plan->log_dir && shown && !capture;
     if (s->direct) return CR_OK;
@@ -138,14 +140,26 @@ static void end_line(cr_outlet *s) {
     cr_buf_reset(&s->line);
 }
 
-static void take(cr_outlet *s, const char *p, size_t n) {
-    if (s->file >= 0)
-        for (size_t at = 0; at < n;) {
-            ssize_t k = write(s->file, p + at, n - at);
-            if (k < 0 && errno == EINTR) continue;
-            if (k <= 0) break; /* a full disk: the terminal still shows it */
-            at += (size_t)k;
+/* A full disk does not end the job, but it is told once per file. */
+static void write_file(cr_outlet *s, const char *p, size_t n) {
+    for (size_t at = 0; at < n;) {
+        ssize_t k = write(s->file, p + at, n - at);
+        if (k < 0 && errno == EINTR) continue;
+        if (k <= 0) {
+            if (!s->torn)
+                CR_WARN("%s cannot be written: %s; until that is put right, lines of this rank's "
+                        "output are %s",
+                        s->path.data, k < 0 ? strerror(errno) : "no byte was taken",
+                        s->console >= 0 ? "on the terminal only" : "lost");
+            s->torn = true;
+            return;
         }
+        at += (size_t)k;
+    }
+}
+
+static void take(cr_outlet *s, const char *p, size_t n) {
+    if (s->file >= 0) write_file(s, p, n);
     for (size_t i = 0; i < n; i++) {
         if (s->console >= 0) {
             if (!s->in_line) cr_buf_str(&s->pending, s->prefix);
@@ -177,19 +191,18 @@ void cr_outlet_read(cr_outlet *s, bool ready) {
     flush_console(s);
 }
 
-#define PATIENCE_MS 15000 /* less than the time after which other nodes give this one up */
-
 /* Writes what is left. The reader of the terminal or pipe may be slow; it gets its bytes as long as
  * it takes some of them now and then. */
-static void drain_console(cr_outlet *s) {
+static void drain_console(cr_outlet *s, int *patience_ms) {
     flush_console(s);
     while (s->pending.n > 0 && s->console >= 0) {
         struct pollfd p = {.fd = s->console, .events = POLLOUT};
-        if (poll(&p, 1, PATIENCE_MS) == 0) {
+        if (poll(&p, 1, *patience_ms) == 0) {
+            *patience_ms = 0;
             cr_log(CR_LOG_ERROR,
-                   "%zu bytes of a rank's output are lost: nothing read them for %d s; see the "
+                   "%zu bytes of a rank's output are lost, because nothing reads them; see the "
                    "files of --log_dir, or write to a file",
-                   s->pending.n, PATIENCE_MS / 1000);
+                   s->pending.n);
             return;
         }
         flush_console(s);
@@ -206,14 +219,15 @@ void cr_outlet_catch_up(cr_outlet *s) {
     }
 }
 
-void cr_outlet_close(cr_outlet *s) {
+void cr_outlet_close(cr_outlet *s, int *patience_ms) {
     /* what the rank wrote before it ended is in the pipe; a child of it may hold the pipe open */
     cr_outlet_catch_up(s);
     if (s->in_line && s->line.n) end_line(s);
-    drain_console(s);
+    drain_console(s, patience_ms);
     if (s->fd >= 0) close(s->fd);
     if (s->file >= 0) close(s->file);
     s->fd = s->file = -1;
     cr_buf_clear(&s->pending);
     cr_buf_clear(&s->line);
+    cr_buf_clear(&s->path);
 }

@@ -28,6 +28,8 @@ CR_CHECKED cr_code cr_output_ranks(const char *text, unsigned char *v, int n, cr
 typedef struct cr_outlet {
     int fd;      /* the pipe; -1: closed */
     int file;    /* -1: none */
+    bool torn;   /* the file lacks something, and the user was told */
+    cr_buf path; /* of the file */
     int console; /* -1: not shown */
     int slot;    /* in the poll */
     bool shown;  /* on the terminal, through us or directly */
@@ -50,6 +52,9 @@ void cr_outlet_read(cr_outlet *s, bool ready);
 bool cr_outlet_wants(const cr_outlet *s);
 /* cr_outlet_catch_up takes what is in the pipe now, also when the terminal has no room for it. */
 void cr_outlet_catch_up(cr_outlet *s);
-void cr_outlet_close(cr_outlet *s); /* after moving what is left in the pipe */
+/* cr_outlet_close moves what is left in the pipe first. A terminal or pipe that takes nothing for
+ * *patience_ms is given up, and *patience_ms becomes 0: the streams of all ranks have it together.
+ */
+void cr_outlet_close(cr_outlet *s, int *patience_ms);
 
 #endif

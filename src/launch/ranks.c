@@ -15,10 +15,14 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cpu.h"
+#include "base/log.h"
 #include "base/mem.h"
+
+#define PATIENCE_S 15.0 /* for a reader of the output that takes nothing */
 
 int cr_polls_add(cr_polls *p, int fd, short events) {
     if (fd < 0) return -1;
@@ -134,7 +138,10 @@ static cr_code start_one(cr_rank_proc *r, const cr_rank_plan *p, cr_err *err) {
 }
 
 cr_code cr_ranks_start(cr_ranks *r, const cr_rank_plan *p, cr_err *err) {
-    *r = (cr_ranks){.n = p->n};
+    /* other nodes give this one up when it is silent for so long */
+    double patience =
+        p->silence > 0 && 0.75 * p->silence < PATIENCE_S ? 0.75 * p->silence : PATIENCE_S;
+    *r = (cr_ranks){.n = p->n, .patience_ms = (int)(1000 * patience)};
     r->v = cr_alloc((size_t)p->n * sizeof *r->v, "ranks");
     for (int i = 0; i < p->n; i++) {
         r->v[i] = (cr_rank_proc){.rank = p->first + i,
@@ -163,40 +170,54 @@ void cr_ranks_signal(const cr_ranks *r, int sig) {
         if (r->v[i].pid > 0 && kill(-r->v[i].pid, sig) != 0) kill(r->v[i].pid, sig);
 }
 
-/* Has the rank ended? What it left behind in its group is killed while the group cannot be another
- * one's yet. */
-static bool reap(cr_ranks *r, cr_rank_proc *p, int flags) {
-    siginfo_t info = {0};
-    int status = 0;
-    if (p->pid <= 0 || waitid(P_PID, (id_t)p->pid, &info, WEXITED | WNOWAIT | flags) != 0 ||
-        info.si_pid != p->pid)
-        return false;
-    kill(-p->pid, SIGKILL);
-    waitpid(p->pid, &status, 0);
+static void gone(cr_ranks *r, cr_rank_proc *p, int status) {
     p->pid = 0;
     p->status = status;
     r->n_running--;
-    cr_outlet_close(&p->out);
-    cr_outlet_close(&p->err);
+    cr_outlet_close(&p->out, &r->patience_ms);
+    cr_outlet_close(&p->err, &r->patience_ms);
     if (p->pmi >= 0) close(p->pmi);
     if (p->life >= 0) close(p->life);
     p->pmi = p->life = -1;
-    return true;
 }
 
+/* What a rank left behind in its group is killed while the group cannot be another one's yet. */
 void cr_ranks_reap(cr_ranks *r) {
-    for (int i = 0; i < r->n; i++)
-        (void)reap(r, &r->v[i], WNOHANG);
+    for (int i = 0; i < r->n; i++) {
+        cr_rank_proc *p = &r->v[i];
+        siginfo_t info = {0};
+        int status = 0;
+        if (p->pid <= 0 || waitid(P_PID, (id_t)p->pid, &info, WEXITED | WNOWAIT | WNOHANG) != 0 ||
+            info.si_pid != p->pid)
+            continue;
+        kill(-p->pid, SIGKILL);
+        waitpid(p->pid, &status, 0);
+        gone(r, p, status);
+    }
+}
+
+void cr_ranks_abandon(cr_ranks *r) {
+    for (int i = 0; i < r->n; i++) {
+        cr_rank_proc *p = &r->v[i];
+        if (p->pid <= 0) continue;
+        CR_WARN("rank %d (process %d) was killed and does not end: it hangs in the kernel, as on a "
+                "file system that does not answer; it is left behind",
+                p->rank, (int)p->pid);
+        gone(r, p, SIGKILL);
+    }
 }
 
 void cr_ranks_clear(cr_ranks *r) {
+    static const struct timespec nap = {0, 1000000};
+    double end = cr_now() + CR_RANKS_GONE_S;
     cr_ranks_signal(r, SIGKILL);
+    for (cr_ranks_reap(r); r->n_running > 0 && cr_now() < end; cr_ranks_reap(r))
+        nanosleep(&nap, NULL);
+    cr_ranks_abandon(r);
     for (int i = 0; i < r->n; i++) {
         cr_rank_proc *p = &r->v[i];
-        while (p->pid > 0 && !reap(r, p, 0))
-            if (errno != EINTR) break;
-        cr_outlet_close(&p->out);
-        cr_outlet_close(&p->err);
+        cr_outlet_close(&p->out, &r->patience_ms);
+        cr_outlet_close(&p->err, &r->patience_ms);
         cr_buf_clear(&p->pmi_in);
     }
     cr_free(r->v);

@@ -51,6 +51,7 @@ typedef struct cr_ranks {
     cr_rank_proc *v;
     int n;
     int n_running;
+    int patience_ms; /* see cr_outlet_close */
 } cr_ranks;
 
 CR_CHECKED cr_code cr_ranks_start(cr_ranks *r, const cr_rank_plan *plan, cr_err *err);
@@ -58,6 +59,10 @@ CR_CHECKED cr_code cr_ranks_start(cr_ranks *r, const cr_rank_plan *plan, cr_err 
 void cr_ranks_signal(const cr_ranks *r, int sig);
 /* cr_ranks_reap notes which ranks have ended. */
 void cr_ranks_reap(cr_ranks *r);
+/* A process that hangs in the kernel ends only when that lets go of it, if ever. So long after it
+ * was killed nobody waits for it any more: cr_ranks_abandon counts it as ended, and says so. */
+#define CR_RANKS_GONE_S 5.0
+void cr_ranks_abandon(cr_ranks *r);
 void cr_ranks_clear(cr_ranks *r); /* kills what is left */
 
 #endif

@@ -25,6 +25,7 @@
 #                         in index.json, no manifest.json
 #   "$PTY" N CMD...        runs CMD with stderr on a terminal of N columns (pty.c)
 #   "$STRANGER" H P HOW     someone who found the port P of a job on host H (stranger.c)
+#   "$DEAD_FS" DIR          a file system that does not answer (dead_fs.c)
 #   pq_make [-c] OUT SCHEMA [ROWS PER GROUP]   a Parquet file from rows on stdin (tests/pq_make.h)
 # and the small data set and config that most cases use: tiny_data, tiny_config; tiny_parquet makes
 # train.parquet, eval.parquet and tiny_pq.yaml, which reads them, of tiny_data and tiny.yaml.

@@ -194,6 +194,17 @@ same_weights one heal
 none_left
 passed "a link that is cut and heals: the same bytes"
 
+both_held pause --max_restarts 2 --fault_timeout 6
+kill -TSTP "$pid_1"
+until_text err.0 "host host1 with ranks 2 to 3 is gone: nothing was heard of it for 8 s; restart 1 of 2"
+kill -CONT "$pid_1"
+host_ends 0 0
+host_ends 1 0
+tells 1 "node 0 at 10.77.0.1:29500 is gone: .*; the ranks of this node were ended, and it waits for node 0 to come back"
+same_weights one pause
+none_left
+passed "Ctrl-Z at another host, for too long: its ranks do not go on, and the job does when the host comes back"
+
 both_held rank --max_restarts 1 --fault_timeout 20
 kill -9 "$held"
 host_ends 0 0
@@ -312,7 +323,7 @@ for i in 0 1; do
 done
 
 # nodes that go and come: the global batch stays that of the first generation, so the bytes stay too
-elastic="--nnodes 1:2 --rdzv_conf last_call_timeout=2 --max_restarts 3 --fault_timeout 20"
+elastic="--nnodes 1:2 --rdzv_conf last_call_timeout=2 --max_restarts 1 --fault_timeout 20"
 # the first two lives are held before a step of their own: rank 3, then rank 1
 CRANK_TEST_KILL=step:7:STOP CRANK_TEST_KILL_IF="RANK=3 TORCHELASTIC_RESTART_COUNT=0"
 export CRANK_TEST_KILL CRANK_TEST_KILL_IF
@@ -334,7 +345,7 @@ for p in $(ours 'crank train.*--model_dir elastic'); do kill -CONT "$p" 2>/dev/n
 until_text err.0 "begin again with host host2"
 host_ends 0 0
 host_ends 2 0
-tells 0 "host host1 with ranks 2 to 3 is gone: the connection was closed; restart 1 of 3, from the last checkpoint"
+tells 0 "host host1 with ranks 2 to 3 is gone: the connection was closed; restart 1 of 1, from the last checkpoint"
 tells 0 "] 1 of 1 to 2 nodes is here; the ranks start when no more come for 2 s"
 tells 2 "the ranks save a checkpoint and begin again with host host2"
 same_weights one elastic

@@ -33,6 +33,19 @@ run crank launch --standalone --nproc-per-node 2 --log_dir logs2 -r 3 -- train t
 ends 0
 [ ! -s "$out" ] || fail "output was not redirected"
 grep -q '^trained ' logs2/attempt_0/0/stdout.log || fail "rank 0 has no log"
+# a log file that cannot be written is told once, and the job goes on
+for stream in stdout stderr; do
+    mkdir -p logs3/attempt_0/0
+    ln -s /dev/full logs3/attempt_0/0/$stream.log
+done
+run crank launch --standalone --nproc-per-node 2 --log_dir logs3 --redirects 0:1 -- train tiny.yaml --model_dir full --set data_config.batch_size=32 --set train_config.lanes=4
+ends 0
+has_err "...logs3/attempt_0/0/stdout.log cannot be written: No space left on device; until that is put right, lines of this rank's output are lost"
+has_err "...logs3/attempt_0/0/stderr.log cannot be written: No space left on device; until that is put right, lines of this rank's output are on the terminal only"
+[ "$(grep -c 'cannot be written' "$err")" -eq 2 ] || fail "not once per file"
+# more ranks than the usual number of open files has room for
+run sh -c 'ulimit -Sn 24; crank launch --standalone --nproc-per-node 6 --log_dir logs4 -- eval two/pipeline.config --set data_config.batch_size=8 --set train_config.lanes=8'
+ends 0
 # exit codes are the ranks'; their own message is what is read, once
 run crank launch --standalone --nproc-per-node 2 --max_restarts 3 -- train tiny.yaml --model_dir two
 ends 2

@@ -3,12 +3,14 @@
  */
 #include "launch/output.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "harness.h"
 
 static cr_err err;
+static int patience = 1000;
 
 TEST(numbers) {
     unsigned char v[3];
@@ -42,12 +44,12 @@ TEST(last_error) {
     CHECK_STR(s.last, "data.csv:7: column 'x' is no number");
     CHECK_INT(write(child, "the end without a newline", 25), 25);
     close(child);
-    cr_outlet_close(&s);
+    cr_outlet_close(&s, &patience);
     CHECK_STR(s.last, "the end without a newline");
     plan.show = all; /* nothing to do: the rank writes to the terminal itself */
     CHECK_INT(cr_outlet_open(&s, &plan, 1, 0, 0, 0, false, &child, &err), CR_OK);
     CHECK(child < 0 && s.fd < 0 && s.shown);
-    cr_outlet_close(&s);
+    cr_outlet_close(&s, &patience);
 }
 
 TEST(files) {
@@ -62,7 +64,7 @@ TEST(files) {
     CHECK_INT(write(child, "hello\n", 6), 6);
     close(child);
     cr_outlet_read(&s, true);
-    cr_outlet_close(&s);
+    cr_outlet_close(&s, &patience);
     snprintf(path, sizeof path, "%s/attempt_2/5/stdout.log", dir);
     FILE *file = fopen(path, "r");
     CHECK(file && fgets(got, sizeof got, file) && strcmp(got, "hello\n") == 0);
@@ -70,4 +72,29 @@ TEST(files) {
     CHECK_INT(cr_rmtree(dir, &err), CR_OK);
 }
 
-TEST_MAIN(CASE(numbers), CASE(last_error), CASE(files))
+/* Two ranks whose output nobody reads are waited for once. */
+TEST(nobody_reads) {
+    unsigned char none[1] = {0}, all[1] = {3};
+    cr_output_plan plan = {.role = "default", .n = 1, .redirect = none, .tee = none, .show = all};
+    cr_outlet s[2];
+    int child, ends[2];
+    static char much[1 << 16];
+    CHECK_INT(pipe2(ends, O_NONBLOCK), 0);
+    while (write(ends[1], much, sizeof much) > 0) {}
+    int left = 300;
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(cr_outlet_open(&s[i], &plan, 2, 0, 0, 0, true, &child, &err), CR_OK);
+        s[i].console = ends[1];
+        CHECK_INT(write(child, "words\n", 6), 6);
+        close(child);
+    }
+    for (int i = 0; i < 2; i++) {
+        cr_outlet_close(&s[i], &left);
+        CHECK_INT(left, 0);
+        CHECK_STR(s[i].last, "words");
+    }
+    close(ends[0]);
+    close(ends[1]);
+}
+
+TEST_MAIN(CASE(numbers), CASE(last_error), CASE(files), CASE(nobody_reads))
