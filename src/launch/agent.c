@@ -72,9 +72,15 @@ static void join(cr_agent *a) {
                 .text = {{host, strlen(host)}, {l->version, strlen(l->version)}}};
     cr_link_send(&a->link, &m);
     a->joined = true;
+}
+
+/* Node 0 speaks with this node. A head that still waits for an earlier connection of this node to
+ * fall silent only hangs up after JOIN; that is no loss of node 0. */
+static void accepted(cr_agent *a) {
+    const cr_layout *l = &a->l->layout;
+    a->accepted = true;
     cr_dial_works(&a->dial);
-    if (!l->layout.is_head)
-        CR_INFO("this node has reached node 0 at %s:%d", l->layout.addr, l->layout.port);
+    if (!l->is_head) CR_INFO("this node has reached node 0 at %s:%d", l->addr, l->port);
 }
 
 /* Node 0 was not reached at the address that was tried, or at none. */
@@ -104,12 +110,12 @@ static void unreached(cr_agent *a, double now) {
 static void lost(cr_agent *a, const char *why, bool slow, double now) {
     const cr_layout *l = &a->l->layout;
     char text[512];
-    bool was_joined = a->joined;
-    a->n_refused += !was_joined && a->link.refused;
+    bool was_accepted = a->accepted;
+    a->n_refused += !was_accepted && a->link.refused;
     cr_link_clear(&a->link);
-    a->has_link = a->joined = false;
+    a->has_link = a->joined = a->accepted = false;
     a->next_try = now;
-    if (!was_joined) { /* not there yet */
+    if (!was_accepted) { /* not there yet */
         bool more = cr_dial_fail(&a->dial, why, slow);
         if (!more || now - a->join_since >= l->join_s) unreached(a, now);
         return;
@@ -365,7 +371,7 @@ static void obey(cr_agent *a, const cr_msg *m, double now) {
     case CR_WIRE_BYE:
         cr_wire_text(m, 0, text, sizeof text);
         if (!a->l->layout.is_head && !text[0])
-            CR_INFO("the job has ended with exit code %d", (int)(m->num[0] & 0xff));
+            CR_INFO("the job has ended here with exit code %d", (int)(m->num[0] & 0xff));
         finish(a, (int)(m->num[0] & 0xff), text);
         break;
     default: break;
@@ -405,8 +411,10 @@ void cr_agent_turn(cr_agent *a, const cr_polls *p, double now, bool jumped) {
         if (jumped) a->link.heard = a->link.began = now;
         cr_link_ready(&a->link, cr_polls_of(p, a->link_slot), now);
         if (cr_link_is_open(&a->link) && !a->joined) join(a);
-        while (!a->over && cr_link_next(&a->link, &m))
+        while (!a->over && cr_link_next(&a->link, &m)) {
+            if (!a->accepted && m.type != CR_WIRE_REFUSE) accepted(a);
             obey(a, &m, now);
+        }
     }
     if (a->running) watch(a, p, now, jumped);
     if (a->running) look_at_ends(a, now);
@@ -414,11 +422,11 @@ void cr_agent_turn(cr_agent *a, const cr_polls *p, double now, bool jumped) {
     if (a->link.state == CR_LINK_CLOSED) {
         snprintf(why, sizeof why, "%s", a->link.broken);
         lost(a, why, false, now);
-    } else if (!a->joined && (now - a->link.began > a->dial.limit ||
-                              (now - a->link.began > CR_DIAL_FIRST_S &&
-                               now - a->join_since > a->l->layout.join_s))) {
+    } else if (!a->accepted && (now - a->link.began > a->dial.limit ||
+                                (now - a->link.began > CR_DIAL_FIRST_S &&
+                                 now - a->join_since > a->l->layout.join_s))) {
         lost(a, "no answer", true, now);
-    } else if (a->joined && now - a->link.heard > a->l->fault_s) {
+    } else if (a->accepted && now - a->link.heard > a->l->fault_s) {
         snprintf(why, sizeof why, "nothing was heard of it for %.0f s", a->l->fault_s);
         lost(a, why, false, now);
     } else {

@@ -18,7 +18,7 @@ typedef struct cr_agent {
     const cr_launch *l;
     cr_link link;
     int link_slot;
-    bool has_link, joined;
+    bool has_link, joined, accepted; /* accepted: the head has answered to JOIN */
     cr_dial dial;
     double next_try, join_since;
     int n_lost;    /* how often the head was lost */

@@ -23,6 +23,7 @@ typedef struct cr_node {
     bool joined, placed; /* placed: it is a part of this generation */
     bool running;        /* its ranks are not known to have ended */
     bool fenced;         /* its ranks wait at the barrier */
+    bool leaving;        /* it takes no part in the next generation */
     int want, index, first;
     int64_t arrival;
     char host[64];
@@ -75,7 +76,10 @@ CR_CHECKED cr_code cr_head_init(cr_head *h, const cr_launch *l, int own, double 
 void cr_head_clear(cr_head *h);
 void cr_head_polls(cr_head *h, cr_polls *p);
 void cr_head_turn(cr_head *h, const cr_polls *p, double now, bool jumped);
-/* cr_head_is_quiet: all that was said has been sent. */
+/* cr_head_end ends a job that is not over yet: this node does not go on. */
+void cr_head_end(cr_head *h, int exit_code, double now);
+/* cr_head_is_quiet: all other nodes have heard the end, and hung up. To close a connection before
+ * that could take back what was sent. */
 bool cr_head_is_quiet(const cr_head *h);
 
 #endif

@@ -21,6 +21,7 @@
 #include "launch/head.h"
 
 #define TURN_MS 200 /* the loop looks at its clocks this often */
+#define BYE_S   2.0 /* for the other nodes to hear that the job is over */
 #define JUMP_S  2.0 /* a turn that took longer: this process was stopped */
 
 cr_code cr_launch_program(uint64_t *digest, char *path, size_t size, cr_err *err) {
@@ -123,8 +124,9 @@ static void loop(run *r) {
         if (r->has_head) cr_head_turn(&r->head, &polls, now, jumped);
         if (!r->agent.over) continue;
         /* the others are told how it ended */
+        if (r->has_head) cr_head_end(&r->head, r->agent.exit_code, now);
         if (over_since <= 0) over_since = now;
-        if (!r->has_head || cr_head_is_quiet(&r->head) || now - over_since > 1) break;
+        if (!r->has_head || cr_head_is_quiet(&r->head) || now - over_since > BYE_S) break;
     }
     cr_free(polls.v);
 }

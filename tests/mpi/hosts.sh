@@ -136,7 +136,7 @@ for i in 0 1; do # the user of each host reads what happens
     tells $i "4 ranks: the first step was done"
 done
 tells 1 "this node has reached node 0 at 10.77.0.1:29500"
-tells 1 "the job has ended with exit code 0"
+tells 1 "the job has ended here with exit code 0"
 passed "two hosts, four ranks: the bytes of one process"
 
 both_held killed --fault_timeout 20
@@ -224,7 +224,7 @@ host_ends 0 130
 host_ends 1 130
 tells 0 "stopped by a signal; the checkpoint is saved"
 tells 0 "signal 2 (Interrupt) came at host host1: the job ends on all nodes"
-tells 1 "the job has ended with exit code 130"
+tells 1 "the job has ended here with exit code 130"
 none_left
 more=--continue_train
 both term
@@ -321,6 +321,19 @@ for i in 0 1; do
     ip netns exec "${tag}n$i" ip rule del pref 10 2>/dev/null
     ip netns exec "${tag}n$i" ip rule del pref 20 2>/dev/null
 done
+
+# a host that is taken away, by SIGTERM, from a job that may be smaller: a checkpoint, no restart, the same bytes
+both_held away --nnodes 1:2 --rdzv_conf last_call_timeout=2 --fault_timeout 20
+kill -TERM "$pid_1"
+until_text err.1 "signal 15 (Terminated) came at host host1, which leaves the job"
+kill -CONT "$held"
+host_ends 1 143
+host_ends 0 0
+tells 0 "signal 15 (Terminated) came at host host1, which leaves the job"
+tells 0 "starting ranks 0 to 1 of 2; this is node 0 of 1; training goes on from the last checkpoint"
+same_weights one away
+none_left
+passed "a host that leaves by SIGTERM"
 
 # nodes that go and come: the global batch stays that of the first generation, so the bytes stay too
 elastic="--nnodes 1:2 --rdzv_conf last_call_timeout=2 --max_restarts 1 --fault_timeout 20"
