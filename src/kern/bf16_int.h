@@ -23,12 +23,17 @@ enum { BF16_UNIT = CR_BF16_BLOCK * CR_GEMM_NR / 2 }; /* words of a block of a pa
 /* Sizes of the blocks of A that are rounded into the scratch memory at a time: the vector kernels
  * take BF16_MC rows of BF16_KC columns, or BF16_MT columns of TN_KC rows; the tile unit takes
  * bf16_tile_rows rows. */
-enum { BF16_MC = 48, BF16_KC = 512, BF16_MT = 96 };
+enum { BF16_MC = 42, BF16_KC = 512, BF16_MT = 96 };
 static inline int64_t bf16_tile_rows(int parts) {
     return parts == 1 ? 256 : 128;
 }
 static inline int64_t bf16_blocks(int64_t K) {
     return (K + CR_BF16_BLOCK - 1) / CR_BF16_BLOCK;
+}
+
+/* The pairs of the last block that are not zeros alone. */
+static inline int bf16_last_pairs(int64_t K) {
+    return (int)((K - (bf16_blocks(K) - 1) * CR_BF16_BLOCK + 1) / 2);
 }
 
 /* The products of parts, in order: parts a of A with b of B. */

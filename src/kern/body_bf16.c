@@ -21,6 +21,16 @@ CR_INLINE void unit(uint32_t *restrict d, float *restrict t) {
         }
 }
 
+/* whole makes the only part of a whole block that lies in rows of ld floats. */
+CR_INLINE void whole(uint32_t *restrict d, const float *restrict t, int64_t ld) {
+    for (int q = 0; q < KB / 2; q++, d += 16) {
+        const float *a = t + 2 * q * ld, *b = a + ld;
+        SIMD for (int c = 0; c < 16; c++) d[c] = bf16_near(a[c]) >> 16 | bf16_near(b[c]);
+        SIMD for (int c = 0; c < 16; c++) d[c + BF16_UNIT / 2] =
+            bf16_near(a[c + 16]) >> 16 | bf16_near(b[c + 16]);
+    }
+}
+
 void KERN(gemm_bf16_pack)(uint32_t *dst, const float *B, int64_t ldb, bool trans, int64_t K,
                           int64_t N, int64_t p0, int64_t p1, int parts) {
     float t[KB * NR];

@@ -55,19 +55,24 @@
 
 /* ---- the same products of BF16 values ----
  *
- * gemm_bf16_pack, gemm_bf16, gemm_bf16_tn: like the three above (gemm without ADD), for inputs that
- *     are sums of `parts` BF16 values (kern.h): part 0 of x is near(x), part 1 near(x - part 0),
- * ... near(x) is the nearest BF16 value, ties to even, and 0 for a denormal x. for each m < M, n <
- * N, with zeros for A and B past K: s = flags & ACC ? C[m,n] : 0 for each block of 32 along k, for
- * each pair (p, q) of parts: even = 0;  for k = 0, 2 .. 30:  even = fma(A_p[m,k], B_q[k,n], even);
- * odd: k = 1, 3 .. 31 s = s + (even + odd) pairs: (0,0) for 1 part; (0,1) (0,0) (1,0) for 2; (2,0)
- * (1,0) (1,1) (0,1) (0,2) (0,0) for 3 then BIAS, RELU, MASK as above. Denormal floats are read and
- * written as zeros of their sign: C, bias and mask, the result of every step. The result of a
- * multiply-add counts as denormal when it would be below the smallest normal float after rounding
- * with an unbounded exponent (CPUs flush in this way). On the level avx512_bf16 and with 1 part a
- * block is one chain instead, from s: for k = 0, 2 .. 30:  s = fma(A[m,k+1], B[k+1,n], s);  s =
- * fma(A[m,k], B[k,n], s) dst[p][k/32][part][c/16][k%32/2][c%16] = near(B[k,n]) | near(B[k+1,n]) <<
- * 16, 16 bits each; 0 past K and N.  scratch: cr_gemm_bf16_scratch, cr_gemm_bf16_tn_scratch floats.
+ * gemm_bf16_pack, gemm_bf16, gemm_bf16_tn: like the three above (without ADD), for inputs that are
+ *     sums of `parts` BF16 values (kern.h): part 0 of x is near(x), part 1 is near(x - part 0), ...
+ *     near(x) is the nearest BF16 value, ties to even, and 0 for a denormal x.
+ *     For each m < M, n < N, with zeros for A and B past K:
+ *     s = flags & ACC ? C[m,n] : 0
+ *     for each block of 32 along k, for each pair (p, q) of parts:
+ *         even = 0;  for k = 0, 2 .. 30:  even = fma(A_p[m,k], B_q[k,n], even)
+ *         odd = 0;   for k = 1, 3 .. 31:  odd = fma(A_p[m,k], B_q[k,n], odd)
+ *         s = s + (even + odd)
+ *     pairs: (0,0) for 1 part; (0,1) (0,0) (1,0) for 2; (2,0) (1,0) (1,1) (0,1) (0,2) (0,0) for 3
+ *     then BIAS, RELU, MASK as above.
+ *     Denormal floats are read and written as zeros of their sign: C, bias and mask, the result of
+ *     every step. The result of a multiply-add counts as denormal when it would be below the
+ *     smallest normal float after rounding with an unbounded exponent (CPUs flush in this way).
+ *     On the level avx512_bf16 and with 1 part there is one chain instead (zeros for k = K):
+ *         for k = 0, 2 .. K-1:  s = fma(A[m,k+1], B[k+1,n], s);  s = fma(A[m,k], B[k,n], s)
+ *     dst[p][k/32][part][c/16][k%32/2][c%16] = near(B[k,n]) | near(B[k+1,n]) << 16 as 16-bit
+ *     values, 0 past K and N.  scratch: cr_gemm_bf16_scratch, cr_gemm_bf16_tn_scratch floats.
  */
 #define CR_KERNELS_BF16_PACK(X)                                                                    \
     X(void, gemm_bf16_pack,                                                                        \

@@ -119,7 +119,7 @@ static float element(float s, const split *A, int64_t m, const split *B, int64_t
             }
             for (int k = 0; k < 32; k++)
                 if (pairs)
-                    s = step(x[k ^ 1], y[k ^ 1], s);
+                    s = k0 + k < (K + 1) / 2 * 2 ? step(x[k ^ 1], y[k ^ 1], s) : s;
                 else
                     chain[k % 2] = step(x[k], y[k], chain[k % 2]);
             if (!pairs) s = flush(flush(s) + flush(chain[0] + chain[1]));

@@ -21,6 +21,7 @@ enum { MR = 3, NV = 2, NEXT = 8 };
 typedef struct job {
     int64_t ldc, part, row, step;
     int64_t blocks; /* along k */
+    int last;       /* pairs of the last block: what follows are zeros */
     int flags, parts;
 } job;
 
@@ -47,7 +48,8 @@ CR_INLINE void tile(const int mr, const int nv, const job *j, float *c, const fl
                     e[i][v] = o[i][v] = vzero();
                 }
             }
-            for (int q = 0; q < KB / 2; q++, w += 16, x += 2 * step) {
+            const int pairs = k + 1 < j->blocks ? KB / 2 : j->last;
+            for (int q = 0; q < pairs; q++, w += 16, x += 2 * step) {
                 vec we[NV], wo[NV];
                 EACH(v, nv) {
                     we[v] = vlower(ivload(w + v * NEXT));
@@ -58,6 +60,14 @@ CR_INLINE void tile(const int mr, const int nv, const job *j, float *c, const fl
                     EACH(v, nv) {
                         e[i][v] = vfma(xe, we[v], e[i][v]);
                         o[i][v] = vfma(xo, wo[v], o[i][v]);
+                    }
+                }
+            }
+            if (pairs < KB / 2) { /* what adding zeros would do: -0 becomes +0 */
+                EACH(i, mr) {
+                    EACH(v, nv) {
+                        e[i][v] = vadd(e[i][v], vzero());
+                        o[i][v] = vadd(o[i][v], vzero());
                     }
                 }
             }
@@ -141,6 +151,7 @@ static NOINLINE void gemm(float *C, int64_t ldc, const float *A, int64_t lda,
             int64_t mc = M - m < BF16_MC ? M - m : BF16_MC, kc = K - k < BF16_KC ? K - k : BF16_KC;
             j.flags = bf16_flags(flags, k, kc, K);
             j.blocks = bf16_blocks(kc);
+            j.last = bf16_last_pairs(kc);
             if (M < BF16_MC) j.part = M * ld;
             for (int64_t i = 0; i < mc; i++)
                 round_row(scratch + i * ld, j.part, A + (m + i) * lda + k, kc, j.blocks * KB,
@@ -161,6 +172,7 @@ static NOINLINE void gemm_tn(float *C, int64_t ldc, const float *A, int64_t lda,
     for (int64_t k = 0; k < K; k += TN_KC) {
         int64_t kc = K - k < TN_KC ? K - k : TN_KC, mt = M < BF16_MT ? M : BF16_MT;
         job j = {.ldc = ldc, .row = 1, .step = mt, .blocks = bf16_blocks(kc), .parts = parts};
+        j.last = bf16_last_pairs(kc);
         j.flags = bf16_flags(flags, k, kc, K);
         j.part = j.blocks * KB * mt;
         uint32_t *b = (uint32_t *)(void *)scratch;

@@ -19,7 +19,7 @@ enum { NR = CR_GEMM_NR, KB = CR_BF16_BLOCK, MR = 14, NV = 2 };
 /* Values that all tiles of one call share. Pair p of row m of A is at m * row + p * step. */
 typedef struct job {
     int64_t ldc, row, step;
-    int64_t blocks; /* along k */
+    int64_t pairs;
     int flags;
 } job;
 
@@ -33,8 +33,8 @@ CR_INLINE void tile(const int mr, const int nv, const job *j, float *c, const ui
                 j->flags & CR_GEMM_ACC ? vloadm(first(nc - v * VL), c + i * ldc + v * VL) : vzero();
         }
     }
-    for (int64_t k = 0; k < j->blocks; k++, b += 256)
-        for (int q = 0; q < KB / 2; q++, a += step, b += 16) {
+    for (int64_t p = 0; p < j->pairs; p += KB / 2, b += 256)
+        for (int64_t q = p; q < p + KB / 2 && q < j->pairs; q++, a += step, b += 16) {
             __m512bh w[NV];
             EACH(v, nv) {
                 w[v] = (__m512bh)ivload(b + v * 256);
@@ -116,9 +116,9 @@ static NOINLINE void gemm(float *C, int64_t ldc, const float *A, int64_t lda,
         for (int64_t k = 0; k < K; k += BF16_KC) {
             int64_t mc = M - m < BF16_MC ? M - m : BF16_MC, kc = K - k < BF16_KC ? K - k : BF16_KC;
             j.flags = bf16_flags(flags, k, kc, K);
-            j.blocks = bf16_blocks(kc);
+            j.pairs = (kc + 1) / 2;
             for (int64_t i = 0; i < mc; i++)
-                along(x + i * ld, A + (m + i) * lda + k, kc, j.blocks * KB / 2);
+                along(x + i * ld, A + (m + i) * lda + k, kc, j.pairs);
             for (int64_t n = 0; n < N; n += NR)
                 panel(&j, C + m * ldc + n, x, MR * ld,
                       packed + n / NR * cr_gemm_bf16_panel(K, 1) + k / KB * BF16_UNIT, mc,
@@ -134,9 +134,9 @@ static NOINLINE void gemm_tn(float *C, int64_t ldc, const float *A, int64_t lda,
                              uint32_t *scratch) {
     for (int64_t k = 0; k < K; k += TN_KC) {
         int64_t kc = K - k < TN_KC ? K - k : TN_KC;
-        job j = {.ldc = ldc, .row = 1, .step = MR, .blocks = bf16_blocks(kc)};
+        int64_t pairs = (kc + 1) / 2;
+        job j = {.ldc = ldc, .row = 1, .step = MR, .pairs = pairs};
         j.flags = bf16_flags(flags, k, kc, K);
-        int64_t pairs = j.blocks * KB / 2;
         uint32_t *b = scratch, *a = b + cr_gemm_bf16_pack_size(kc, N, 1);
         cr_gemm_bf16_pack_avx512(b, B + k * ldb, ldb, false, kc, N, 0, cr_gemm_panels(N), 1);
         for (int64_t i = 0; i < M; i += MR)
