@@ -63,6 +63,7 @@ static const struct {
     {"ns_per_row", "ns per row"},
     {"share", "% of the time"},
     {"peak_gflops", "GFLOP/s"},
+    {"peak_bf16_gflops", "BF16 GFLOP/s"},
     {"forward", "fwd"},
     {"dx", "dx"},
     {"dw", "dw"},

@@ -95,3 +95,7 @@ void KERN(gemm_bf16_tn)(float *C, int64_t ldc, const float *A, int64_t lda, cons
                  parts);
         }
 }
+
+double KERN(peak_bf16)(int64_t n, float *sum) {
+    return KERN(peak)(n, sum);
+}

@@ -73,6 +73,8 @@
  *         for k = 0, 2 .. K-1:  s = fma(A[m,k+1], B[k+1,n], s);  s = fma(A[m,k], B[k,n], s)
  *     dst[p][k/32][part][c/16][k%32/2][c%16] = near(B[k,n]) | near(B[k+1,n]) << 16 as 16-bit
  *     values, 0 past K and N.  scratch: cr_gemm_bf16_scratch, cr_gemm_bf16_tn_scratch floats.
+ * peak_bf16: like peak, for the operations that these products are made of; inputs are random,
+ *     because the tile unit lowers its clock with what it multiplies
  */
 #define CR_KERNELS_BF16_PACK(X)                                                                    \
     X(void, gemm_bf16_pack,                                                                        \
@@ -84,7 +86,8 @@
        int64_t N, int64_t K, int flags, const float *bias, int parts, float *scratch))             \
     X(void, gemm_bf16_tn,                                                                          \
       (float *C, int64_t ldc, const float *A, int64_t lda, const float *B, int64_t ldb, int64_t M, \
-       int64_t N, int64_t K, int flags, int parts, float *scratch))
+       int64_t N, int64_t K, int flags, int parts, float *scratch))                                \
+    X(double, peak_bf16, (int64_t n, float *sum))
 
 /* ---- vectors ----
  *

@@ -26,6 +26,7 @@
     X(detach)                                                                                      \
     X(dice)                                                                                        \
     X(din)                                                                                         \
+    X(din_parts)                                                                                   \
     X(drop_fields)                                                                                 \
     X(drop_gate)                                                                                   \
     X(drop_penalty)                                                                                \

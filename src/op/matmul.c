@@ -9,8 +9,7 @@
  * floats in the FP32 kernels. A layer of one or two outputs stays in FP32: it gains nothing.
  *
  * The sums of BF16 products are cut into blocks of 32 terms (kern/list.h). For the gradient of a
- * weight the terms are rows, and a tile need not end with a block. So the last rows of a tile that
- * fill no block wait in the thread's carried values for the next tile of the lane.
+ * weight the terms are rows, and a tile need not end with a block (blocks.h).
  *
  * With G > 1 a row of x is G vectors side by side and each is multiplied by the same W: a product
  * of rows * G short rows. These lie one after another only where rows have no padding; else a few
@@ -21,6 +20,7 @@
 #include "graph/gradcheck.h"
 #include "graph/plan.h"
 #include "kern/kern.h"
+#include "op/blocks.h"
 #include "op/op.h"
 
 #define PACK_PANELS 4   /* panels packed by one item of prepare */
@@ -40,12 +40,6 @@ typedef struct mm {
     int64_t chunk;        /* rows that are computed at a time */
     int64_t xroom, yroom; /* offsets into the scratch, behind gemm_tn's part: copies of x and y */
 } mm;
-
-/* Rows that fill no block yet: n of them, x and dy side by side. */
-typedef struct waiting {
-    int64_t n;
-    float v[];
-} waiting;
 
 /* Floats of a packed (K, N) matrix; items that pack it; floats of scratch for any product of m
  * rows. */
@@ -77,8 +71,7 @@ static void infer(cr_node *n) {
     n->width = a->N * a->G;
     if (a->N <= 2 && a->products != CR_PRODUCTS_FP16) a->products = CR_PRODUCTS_FP32;
     a->parts = cr_products_parts(a->products);
-    if (a->parts)
-        n->carry = (int64_t)(sizeof(waiting) / sizeof(float)) + CR_BF16_BLOCK * (a->K + a->N);
+    if (a->parts) n->carry = cr_blocks_carry(a->K, a->N);
     bool can = a->products == CR_PRODUCTS_FP32 && a->G == 1 && !a->kn;
     a->x_zeros = can && x->zeros && a->N >= CR_GEMM_NZ_COLUMNS;
     a->dy_zeros = can && a->relu && a->K >= CR_GEMM_NZ_COLUMNS;
@@ -191,45 +184,27 @@ static void weight_grad(const mm *a, const cr_tile *t, float *dW, side x, side d
         cr_kern->gemm_tn(dW, N, l.v, l.ld, o.v, o.ld, M, N, m, acc, t->scratch);
 }
 
-/* Moves the first m rows of x and dy to the waiting ones. */
-static void wait_rows(const mm *a, waiting *w, side *x, side *dy, int64_t m) {
-    float *wx = w->v + w->n * a->K, *wy = w->v + CR_BF16_BLOCK * a->K + w->n * a->N;
-    cr_kern->copy_rows(wx, a->K, x->v, x->ld, m, a->K, false);
-    cr_kern->copy_rows(wy, a->N, dy->v, dy->ld, m, a->N, false);
-    x->v += m * x->ld;
-    dy->v += m * dy->ld;
-    w->n += m;
+/* For cr_blocks_add: the gradient of a weight, set by the first product and added to by others. */
+typedef struct weight {
+    const mm *a;
+    const cr_tile *t;
+    float *dW;
+    int acc;
+} weight;
+static void add_weight(void *ctx, const cr_sides *s, int64_t rows) {
+    weight *w = ctx;
+    weight_grad(w->a, w->t, w->dW, (side){s->L, s->ldl}, (side){s->O, s->ldo}, rows, w->acc);
+    w->acc = CR_GEMM_ACC;
 }
 
-/* The same in whole blocks, counted from the first row of the lane: rows [r, r + rows) of the tile
- * are m rows of x and dy. */
+/* The same in whole blocks: rows [r, r + rows) of the tile are m rows of x and dy. */
 static void weight_grad_in_blocks(const cr_node *n, const cr_tile *t, float *dW, side x, side dy,
                                   int64_t m, int acc, int64_t r, int64_t rows) {
     const mm *a = n->attr;
-    waiting *w = (waiting *)(void *)cr_carry(t, n);
-    bool last = t->last && r + rows == cr_rows(t, n), set = !acc;
-    if (t->first && r == 0) w->n = 0;
-    if (w->n > 0) {
-        int64_t more = CR_BF16_BLOCK - w->n < m ? CR_BF16_BLOCK - w->n : m;
-        wait_rows(a, w, &x, &dy, more);
-        m -= more;
-        if (w->n == CR_BF16_BLOCK || (last && m == 0)) {
-            weight_grad(a, t, dW, (side){w->v, a->K}, (side){w->v + CR_BF16_BLOCK * a->K, a->N},
-                        w->n, acc);
-            acc = CR_GEMM_ACC;
-            set = false;
-            w->n = 0;
-        }
-    }
-    int64_t whole = last ? m : m / CR_BF16_BLOCK * CR_BF16_BLOCK;
-    if (whole > 0) {
-        weight_grad(a, t, dW, x, dy, whole, acc);
-        x.v += whole * x.ld;
-        dy.v += whole * dy.ld;
-        set = false;
-    }
-    if (m > whole) wait_rows(a, w, &x, &dy, m - whole);
-    if (set) memset(dW, 0, (size_t)(a->K * a->N) * sizeof(float));
+    bool last = t->last && r + rows == cr_rows(t, n);
+    bool set = cr_blocks_add(cr_carry(t, n), (cr_sides){x.v, dy.v, x.ld, dy.ld, a->K, a->N}, m,
+                             t->first && r == 0, last, add_weight, &(weight){a, t, dW, acc});
+    if (!set && !acc) memset(dW, 0, (size_t)(a->K * a->N) * sizeof(float));
 }
 
 /* Computes the gradients that come from rows [r, r + rows) of the tile. */

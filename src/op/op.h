@@ -186,6 +186,9 @@ cr_node *cr_seq_attention(cr_graph *g, cr_node *q, cr_node *k, cr_node *s, int64
 /* din.c: W [q; k; q - k; q * k] + b at each position, where q (C) belongs to the row and k (C) to
  * the position. W (N, 4 C) has no other user; b may be NULL; relu: a ReLU is fused into it. */
 cr_node *cr_din(cr_graph *g, cr_node *q, cr_node *k, cr_node *W, cr_node *b, bool relu);
+/* din_parts.c: the same with products of so many BF16 parts; cr_din uses it in such graphs. */
+cr_node *cr_din_parts(cr_graph *g, cr_node *q, cr_node *k, cr_node *W, cr_node *b, bool relu,
+                      int parts);
 
 /* loss.c: one loss per row; y (1) is the label and gets no gradient. */
 cr_node *cr_bce(cr_graph *g, cr_node *logit, cr_node *y, float smoothing);

@@ -16,8 +16,9 @@ typedef struct shape {
 
 /* Finds the product of a node; false: it has none. */
 static bool shape_of(const cr_node *x, shape *s) {
-    if (x->op == &cr_op_din) { /* per position; the four parts of W become one matrix */
-        *s = (shape){x->in[0]->width, x->in[2]->rows};
+    /* per position; the four parts of W become one matrix, or two */
+    if (x->op == &cr_op_din || x->op == &cr_op_din_parts) {
+        *s = (shape){x->in[0]->width * (x->op == &cr_op_din ? 1 : 2), x->in[2]->rows};
         return true;
     }
     if (x->op != &cr_op_matmul && x->op != &cr_op_emb_matmul) return false;
@@ -219,7 +220,7 @@ cr_code cr_bench_gemm(const cr_bench_opts *o, cr_bench *out, cr_diag *diag) {
         int64_t M = lane < 1 ? 1 : lane > 252 ? 252 : lane;
         cr_bench_add(out, "threads", cr_pool_threads(j.pool), "");
         cr_bench_add(out, "rows_of_a_tile", (double)M, "rows");
-        cr_bench_add(out, "peak_gflops", cr_bench_peak(j.pool, 0.3), "GFLOP/s");
+        cr_bench_add(out, "peak_gflops", cr_bench_peak(j.pool, CR_PRODUCTS_FP32, 0.3), "GFLOP/s");
         for (int i = 0; i < n && code == CR_OK; i++) {
             code = bench_shape(&v[i], M, j.pool, o->seconds / 30, out, &err);
             if (code != CR_OK) cr_diag_err(diag, &err);

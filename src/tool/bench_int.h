@@ -44,8 +44,9 @@ void cr_bench_window_add(cr_bench_windows *w, double rows);
  * the rate of everything. */
 void cr_bench_window_rates(cr_bench_windows *w, double *best, double *median);
 
-/* Returns the GFLOP/s of pure multiply-adds on all threads of a pool: the best of some tries. */
-double cr_bench_peak(cr_pool *pool, double seconds);
+/* Returns the GFLOP/s that products of this kind could reach on all threads of a pool: those of the
+ * multiply-adds they are made of, the best of some tries. */
+double cr_bench_peak(cr_pool *pool, cr_products products, double seconds);
 /* Returns the bytes/s of a = b + s c over arrays larger than the caches; 0 when there is not enough
  * memory. */
 double cr_bench_stream(cr_pool *pool, double seconds);

@@ -14,7 +14,7 @@
 /* ---- multiply-adds ---- */
 
 typedef struct peak_job {
-    const cr_kernels *k;
+    double (*peak)(int64_t n, float *sum);
     double ops[64];
     float sum[64 * 16];
 } peak_job;
@@ -22,11 +22,11 @@ typedef struct peak_job {
 static void peak_item(void *ctx, int64_t item, int thread) {
     (void)thread;
     peak_job *j = ctx;
-    j->ops[item] = j->k->peak(1 << 20, &j->sum[item * 16]);
+    j->ops[item] = j->peak(1 << 20, &j->sum[item * 16]);
 }
 
-static double peak_of(const cr_kernels *k, cr_pool *pool, double seconds) {
-    peak_job j = {.k = k};
+static double peak_of(double (*peak)(int64_t n, float *sum), cr_pool *pool, double seconds) {
+    peak_job j = {.peak = peak};
     int threads = cr_pool_threads(pool) < 64 ? cr_pool_threads(pool) : 64;
     double best = 0, end = cr_now() + seconds;
     do {
@@ -40,8 +40,10 @@ static double peak_of(const cr_kernels *k, cr_pool *pool, double seconds) {
     return best * 1e-9;
 }
 
-double cr_bench_peak(cr_pool *pool, double seconds) {
-    return peak_of(cr_kern, pool, seconds);
+double cr_bench_peak(cr_pool *pool, cr_products products, double seconds) {
+    static const int times[] = {1, 1, 3, 6}; /* products of parts for one product */
+    int parts = cr_products_parts(products);
+    return peak_of(parts ? cr_kern->peak_bf16 : cr_kern->peak, pool, seconds) / times[parts];
 }
 
 /* ---- tables ---- */
@@ -278,7 +280,9 @@ cr_code cr_bench_limits(const cr_bench_opts *o, cr_bench *out, cr_diag *diag) {
             const cr_kernels *k = cr_kern_at((cr_cpu_level)level);
             if (!k) continue;
             cr_bench_row *r = cr_bench_row_new(out, cr_cpu_level_name((cr_cpu_level)level));
-            cr_bench_row_add(r, "peak_gflops", peak_of(k, pool, o->seconds / 4), "GFLOP/s");
+            cr_bench_row_add(r, "peak_gflops", peak_of(k->peak, pool, o->seconds / 4), "GFLOP/s");
+            cr_bench_row_add(r, "peak_bf16_gflops", peak_of(k->peak_bf16, pool, o->seconds / 4),
+                             "GFLOP/s");
         }
         cr_big_free(p, size);
     }

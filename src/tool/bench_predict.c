@@ -28,7 +28,7 @@ static cr_code measure(const cr_bench_opts *o, const cr_bench_data *d, cr_model_
     CR_TRY(cr_bench_repeat(o->seconds, one_pass, &(run){w, d}, &t, err));
     cpu = ((double)clock() - cpu) / CLOCKS_PER_SEC;
     double best = B / t.best, calls = (double)t.calls + 1;
-    double peak = cr_bench_peak(d->j.pool, 0.3);
+    double peak = cr_bench_peak(d->j.pool, d->j.mo.products, 0.3);
     cr_bench_add(out, "rows_per_s", best, "rows/s");
     cr_bench_add(out, "rows_per_s_median", B / t.median, "rows/s");
     cr_bench_add(out, "rows_per_cpu_s", calls * B / cpu, "rows/s");

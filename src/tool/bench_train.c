@@ -8,10 +8,14 @@
 #include "op/op.h"
 #include "tool/bench_int.h"
 
+static bool is_din(const cr_node *n) {
+    return n->op == &cr_op_din || n->op == &cr_op_din_parts;
+}
+
 /* Counts the multiplications and additions of a node's product for one of its rows; NULL: it is not
  * a product. */
 static const cr_node *product_of(const cr_node *n, double *flops) {
-    if (n->op == &cr_op_emb_matmul || n->op == &cr_op_din) {
+    if (n->op == &cr_op_emb_matmul || is_din(n)) {
         *flops = 2 * (double)n->in[2]->width;
         return n->in[2];
     }
@@ -27,7 +31,7 @@ double cr_graph_flops(const cr_graph *g, const double *steps, bool train) {
     for (int i = 0; i < g->n; i++) {
         const cr_node *n = g->nodes[i], *W = product_of(n, &flops);
         if (!W) continue;
-        int back = W->needs_grad + (n->in[0]->needs_grad || n->op == &cr_op_din);
+        int back = W->needs_grad + (n->in[0]->needs_grad || is_din(n));
         sum += (n->cls == CR_SEQ ? steps[n->axis] : 1) * flops * (1 + (train ? back : 0));
     }
     return sum;
@@ -259,7 +263,7 @@ static cr_code measure(const cr_bench_opts *o, cr_bench_data *d, run *r, cr_benc
         best = B / t.best;
         median = B / t.median;
     }
-    double peak = cr_bench_peak(d->j.pool, 0.3);
+    double peak = cr_bench_peak(d->j.pool, d->j.mo.products, 0.3);
     cr_bench_add(out, "rows_per_s", best, "rows/s");
     cr_bench_add(out, "rows_per_s_median", median, "rows/s");
     double cpu = o->comm ? cr_bench_total(o->comm, r->cpu) : r->cpu;

@@ -168,7 +168,7 @@ static cr_code read_machine(const char *path, cr_planner_machine *m, cr_diag *di
 }
 
 static void measure(cr_pool *pool, cr_planner_machine *m) {
-    double cores = cr_pool_threads(pool), peak = cr_bench_peak(pool, SECONDS),
+    double cores = cr_pool_threads(pool), peak = cr_bench_peak(pool, CR_PRODUCTS_FP32, SECONDS),
            stream = cr_bench_stream(pool, SECONDS), gather = cr_bench_gather(pool, SECONDS);
     if (peak > 0) m->flops = peak * 1e9 * REACHED / cores;
     if (stream > 0) m->stream = stream / cores;

@@ -418,3 +418,29 @@ void KERN(gemm_bf16_tn)(float *C, int64_t ldc, const float *A, int64_t lda, cons
     gemm_tn(C, ldc, A, lda, B, ldb, M, N, K, flags & CR_GEMM_ACC, parts, scratch);
     END;
 }
+
+double KERN(peak_bf16)(int64_t n, float *sum) {
+    float x[32 * 32], c[256] = {0};
+    char a[UNIT], b[UNIT];
+    uint32_t r = 1;
+    for (int i = 0; i < 32 * 32; i++) {
+        r = r * 1664525 + 1013904223;
+        x[i] = (float)(r >> 8) * 0x1p-24f - 0.5f;
+    }
+    left_units(a, x, 32, 32, 32, 1);
+    right_units(b, x, 32, 32, 32, 1, false, NULL);
+    n /= 16; /* one multiplication of tiles is as much as 512 of vectors */
+    BEGIN;
+    both(a, b);
+    for (int64_t k = 0; k < n; k++) {
+        TILE_DOT(0, 4, 6);
+        TILE_DOT(1, 4, 7);
+        TILE_DOT(2, 5, 6);
+        TILE_DOT(3, 5, 7);
+    }
+    TILE_STORE(0, c, 64);
+    FENCE;
+    END;
+    *sum = c[0];
+    return 4.0 * 16384 * (double)n;
+}

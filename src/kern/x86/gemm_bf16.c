@@ -215,3 +215,7 @@ void KERN(gemm_bf16_tn)(float *C, int64_t ldc, const float *A, int64_t lda, cons
     gemm_tn(C, ldc, A, lda, B, ldb, M, N, K, flags & CR_GEMM_ACC, parts, scratch);
     _mm_setcsr(was);
 }
+
+double KERN(peak_bf16)(int64_t n, float *sum) {
+    return KERN(peak)(n, sum);
+}

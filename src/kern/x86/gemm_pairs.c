@@ -177,3 +177,26 @@ void KERN(gemm_bf16_tn)(float *C, int64_t ldc, const float *A, int64_t lda, cons
     gemm_tn(C, ldc, A, lda, B, ldb, M, N, K, flags & CR_GEMM_ACC, (uint32_t *)(void *)scratch);
     _mm_setcsr(was);
 }
+
+double KERN(peak_bf16)(int64_t n, float *sum) {
+    enum { CHAINS = 12 };
+    vec s[CHAINS];
+    __m512bh a = (__m512bh)_mm512_set1_epi32(0x3f003e80),
+             b = (__m512bh)_mm512_set1_epi32(0x3e803f00);
+    EACH(i, CHAINS) {
+        s[i] = vset1((float)i);
+    }
+    for (int64_t k = 0; k < n; k++) {
+        EACH(i, CHAINS) {
+            s[i] = _mm512_dpbf16_ps(s[i], a, b);
+            __asm__("" : "+v"(s[i])); /* the same product each time: it must not be moved out */
+        }
+    }
+    float out[VL];
+    *sum = 0;
+    EACH(i, CHAINS) {
+        vstore(out, s[i]);
+        *sum += out[0];
+    }
+    return 4.0 * CHAINS * VL * (double)n;
+}
