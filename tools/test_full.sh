@@ -1,7 +1,7 @@
 #!/bin/sh
 # test_full.sh [BUILD_DIR [STEP...]] - the full tier: the quick tier, then the same tests under
 # sanitizers and valgrind, several hosts, Parquet beside other implementations, faults, a toy of every kind added,
-# fuzzing, and the linters. Steps: quick hosts parquet faults extend asan tsan valgrind fuzz clang tidy cppcheck.
+# fuzzing, and the linters. Steps: quick products hosts parquet faults extend asan tsan valgrind fuzz clang tidy cppcheck.
 #
 # Every step runs, whatever the ones before it found. The last line adds up all cases; a step
 # without cases of its own (a linter, a fuzzer) is one case.
@@ -9,7 +9,7 @@ set -u
 cd "$(dirname "$0")/.."
 build=${1:-build}
 [ $# -eq 0 ] || shift
-[ $# -gt 0 ] || set -- quick hosts parquet faults extend asan tsan valgrind fuzz clang tidy cppcheck
+[ $# -gt 0 ] || set -- quick products hosts parquet faults extend asan tsan valgrind fuzz clang tidy cppcheck
 fuzz_seconds=${FUZZ_SECONDS:-30}
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
@@ -26,6 +26,20 @@ setup() { # setup DIR OPTIONS...
     [ -f "$dir/build.ninja" ] || meson setup "$dir" "$@" >/dev/null
 }
 quick() { sh tools/test.sh "$build"; }
+products() { # models that learn to a known score, with the other kinds of matrix products
+    for how in mixed_precision=BF16 fp32_matmul=BF16x3 fp32_matmul=BF16x6; do
+        for test in run_models run_encoders run_tasks; do
+            # BF16x6 has the values of BF16x3 and more; one of the programs is enough
+            [ "$how $test" = "fp32_matmul=BF16x6 run_models" ] || [ $how != fp32_matmul=BF16x6 ] || continue
+            # the order of sums that all CPUs share
+            CRANK_CPU=avx512 CRANK_TEST_SET=train_config.$how "$build/tests/test_$test" >"$tmp/log" 2>&1 || {
+                tail -n 20 "$tmp/log"
+                return 1
+            }
+            echo "$how, $test: $(tail -n 1 "$tmp/log")"
+        done
+    done
+}
 hosts() { # 77: this machine cannot make network namespaces; it says why
     sh tests/mpi/hosts.sh "$build/crank"
     code=$?
@@ -91,7 +105,7 @@ skipped=0
 for step; do
     printf '\n== %s\n' "$step"
     case $step in
-    quick | hosts | parquet | faults | extend | asan | tsan | fuzz | tidy) call=$step ;;
+    quick | products | hosts | parquet | faults | extend | asan | tsan | fuzz | tidy) call=$step ;;
     valgrind | clang | cppcheck) call=${step}_ ;;
     *)
         echo "test_full.sh: no step '$step'" >&2

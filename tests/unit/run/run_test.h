@@ -52,6 +52,20 @@ static inline void show(const cr_diag *d) {
                     d->v[i].at.line, d->v[i].at.col, d->v[i].msg);
 }
 
+/* train_with: cr_train with the key=value of CRANK_TEST_SET set too, so that tests which train to a
+ * known score can be run with another kind of products (tools/test_full.sh, step products). */
+static inline cr_code train_with(const cr_train_opts *o, cr_train_result *r, cr_diag *diag) {
+    const char *more = getenv("CRANK_TEST_SET"), *set[32];
+    cr_train_opts own = *o;
+    if (!more) return cr_train(o, r, diag);
+    CHECK(own.config.n_set < 32);
+    for (int i = 0; i < o->config.n_set; i++)
+        set[i] = o->config.set[i];
+    set[own.config.n_set++] = more;
+    own.config.set = set;
+    return cr_train(&own, r, diag);
+}
+
 static inline void make_synth(const char *kind, const char *dir, int64_t rows, int64_t eval_rows,
                               uint64_t seed, double scale) {
     cr_pool *pool;
