@@ -245,7 +245,7 @@ static void run_train(const char *model, const char *dir, int threads, bool go_o
                        .threads = threads,
                        .continue_train = go_on};
     cr_train_result r;
-    CHECK_INT(train_with(&o, &r, &diag), 0);
+    CHECK_INT(train_as_asked(&o, &r, &diag), 0);
     show(&diag);
     snprintf(checkpoint, size, "%s", r.checkpoint);
     cr_arena_clear(&r.arena);

@@ -88,7 +88,7 @@ TEST(near_the_teacher) {
         cr_train_opts o = {.config = {.path = config, .model_dir = dir, .set = set, .n_set = 5},
                            .threads = 2};
         cr_train_result r;
-        CHECK_INT(train_with(&o, &r, &diag), 0);
+        CHECK_INT(train_as_asked(&o, &r, &diag), 0);
         show(&diag);
         double auc = NAN;
         for (int k = 0; k < r.eval.n; k++)

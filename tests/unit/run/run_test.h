@@ -52,9 +52,9 @@ static inline void show(const cr_diag *d) {
                     d->v[i].at.line, d->v[i].at.col, d->v[i].msg);
 }
 
-/* train_with: cr_train with the key=value of CRANK_TEST_SET set too, so that tests which train to a
+/* train_as_asked: cr_train with the key=value of CRANK_TEST_SET set too, so that tests which train to a
  * known score can be run with another kind of products (tools/test_full.sh, step products). */
-static inline cr_code train_with(const cr_train_opts *o, cr_train_result *r, cr_diag *diag) {
+static inline cr_code train_as_asked(const cr_train_opts *o, cr_train_result *r, cr_diag *diag) {
     const char *more = getenv("CRANK_TEST_SET"), *set[32];
     cr_train_opts own = *o;
     if (!more) return cr_train(o, r, diag);

@@ -117,7 +117,7 @@ static void train(const char *data, const char *dir, int threads, bool go_on, co
     cr_train_opts o = {.config = {.path = config, .model_dir = dir, .set = s->v, .n_set = s->n},
                        .threads = threads,
                        .continue_train = go_on};
-    CHECK_INT(train_with(&o, r, &diag), 0);
+    CHECK_INT(train_as_asked(&o, r, &diag), 0);
     show(&diag);
     cr_diag_clear(&diag);
 }
