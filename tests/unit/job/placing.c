@@ -67,7 +67,8 @@ static int find(const cr_job *j, const char *name, bool seq) {
     for (int i = 0; i < j->model->n_tables; i++)
         if (strcmp(j->model->tables[i]->short_name, name) == 0 && j->model->tables[i]->seq == seq)
             return i;
-    CHECK(!"a table with this name");
+    fprintf(stderr, "no table is called %s\n", name);
+    CHECK(false);
     return 0;
 }
 
