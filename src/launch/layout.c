@@ -214,12 +214,30 @@ static cr_code from_platform(const platform *p, const cr_launch_flags *f, const 
     return CR_OK;
 }
 
+static bool same_env(const cr_machine *m, const char *a, const char *b) {
+    const char *x = m->env(a), *y = m->env(b);
+    return x && y && strcmp(x, y) == 0;
+}
+
 static cr_code check_started(const cr_machine *m, cr_err *err) {
+    static const char *const roles[] = {"TRAINING_ROLE", "PADDLE_TRAINING_ROLE"};
     const char *local = m->env("SLURM_LOCALID");
+    /* srun itself gives PMI's variables to its tasks where pmi2 is its default */
+    bool by_srun =
+        same_env(m, "PMI_SIZE", "SLURM_NTASKS") && same_env(m, "PMI_RANK", "SLURM_PROCID");
+    for (int i = 0; i < 2; i++) {
+        const char *role = m->env(roles[i]);
+        if (role && strcasecmp(role, "PSERVER") == 0)
+            return usage(err,
+                         "the platform started this process as a parameter server (%s=%.20s), and "
+                         "crank launch trains without them; submit the job with 'fleet_mode: "
+                         "collective'",
+                         roles[i], role);
+    }
     if (m->env("LOCAL_RANK") && m->env("GROUP_RANK"))
         return usage(err, "this process is already a worker that torchrun or crank launch started "
                           "(LOCAL_RANK is set); use crank launch in its place, not inside it");
-    if (m->env("OMPI_COMM_WORLD_SIZE") || m->env("PMI_SIZE"))
+    if (m->env("OMPI_COMM_WORLD_SIZE") || (m->env("PMI_SIZE") && !by_srun))
         return usage(err, "mpirun or mpiexec has already started this process as a rank; leave out "
                           "one of both: 'mpiexec -n N crank train CONFIG' or 'crank launch "
                           "--nproc-per-node N -- train CONFIG'");

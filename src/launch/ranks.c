@@ -65,6 +65,8 @@ static void set_env(const cr_rank_plan *p, const cr_rank_proc *r, int pmi, int l
     set_number("PMI_RANK", r->rank);
     set_number("PMI_SIZE", p->world);
     set_number("PMI_FD", pmi);
+    unsetenv("PMI_PORT"); /* of srun, which may have started this launcher */
+    unsetenv("PMI_SPAWNED");
     set_number("MPI_LOCALRANKID", r->local);
     set_number("MPI_LOCALNRANKS", p->n);
     snprintf(text, sizeof text, "%d:%g", life, p->silence);

@@ -120,6 +120,9 @@ TEST(platforms) {
     IS(3, 4, 1, 0, "n01", 29500);
     SET("SLURM_NODEID", "0", "SLURM_JOB_NUM_NODES", "2", "SLURM_JOB_NODELIST", "a,b");
     IS(2, 1, 0, 1, "a", 29500);
+    SET("SLURM_NODEID", "1", "SLURM_NNODES", "2", "SLURM_JOB_NODELIST", "a,b", "SLURM_LOCALID", "0",
+        "SLURM_PROCID", "1", "SLURM_NTASKS", "2", "PMI_RANK", "1", "PMI_SIZE", "2");
+    IS(2, 1, 1, 0, "a", 29500); /* srun --mpi=pmi2 with one task per node */
     SET("ARNOLD_WORKER_NUM", "2", "ARNOLD_ID", "1", "ARNOLD_WORKER_GPU", "0",
         "ARNOLD_WORKER_0_HOST", "w0,w1", "ARNOLD_WORKER_0_PORT", "9000,9001");
     IS(2, 1, 1, 0, "w0", 9000);
@@ -139,6 +142,11 @@ TEST(refused) {
     REFUSED("already a worker");
     SET("PMI_SIZE", "2");
     REFUSED("leave out one of both");
+    SET("PMI_SIZE", "2", "PMI_RANK", "0", "SLURM_LOCALID", "0", "SLURM_PROCID", "1", "SLURM_NTASKS",
+        "2");
+    REFUSED("leave out one of both");
+    SET("TRAINING_ROLE", "PSERVER", "PADDLE_TRAINERS_NUM", "2");
+    REFUSED("fleet_mode: collective");
     SET("SLURM_LOCALID", "1");
     REFUSED("srun --ntasks-per-node=1");
     static const char *const bad_nodes[] = {"0", "x", "", "3:2", "1:", ":2", "0:2", "99999"};
