@@ -53,6 +53,7 @@ static bool turns(cr_wire_type type) {
         cr_agent_turn(&agent, &p, now, false);
         cr_free(p.v);
         int fd = head.fd < 0 ? accept4(listener, NULL, NULL, SOCK_NONBLOCK) : -1;
+        if (fd >= 0) cr_link_clear(&head);
         if (fd >= 0) CHECK_INT(cr_link_init(&head, fd, true, false, &job.key, now, &err), CR_OK);
         if (head.fd < 0) continue;
         struct pollfd q = {.fd = head.fd, .events = cr_link_events(&head)};
@@ -78,7 +79,7 @@ static void hang_up(void) {
 
 static void done(void) {
     cr_agent_clear(&agent);
-    if (head.fd >= 0) cr_link_clear(&head);
+    cr_link_clear(&head);
     close(listener);
 }
 

@@ -113,6 +113,7 @@ static void joins(int i, int want) {
                             .sin_port = htons((uint16_t)port),
                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     if (i > 0) {
+        cr_link_clear(&agents[i]);
         int fd = socket(AF_INET, SOCK_STREAM, 0);
         CHECK_INT(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
         CHECK_INT(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
@@ -167,7 +168,7 @@ static void forget(void) {
 static void done(void) {
     cr_head_clear(&head);
     for (int i = 0; i < MOST; i++)
-        if (agents[i].fd >= 0) cr_link_clear(&agents[i]);
+        cr_link_clear(&agents[i]);
 }
 
 /* Rank 0 is on node 0, also when others come first. */
