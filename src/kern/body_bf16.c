@@ -39,8 +39,13 @@ void KERN(gemm_bf16_pack)(uint32_t *dst, const float *B, int64_t ldb, bool trans
         int64_t n0 = p * NR, nc = N - n0 < NR ? N - n0 : NR;
         for (int64_t k = 0; k < K; k += KB) {
             int64_t kc = K - k < KB ? K - k : KB;
-            KERN(gemm_pack)
-            (t, trans ? B + n0 * ldb + k : B + k * ldb + n0, ldb, trans, kc, nc, 0, 1);
+            const float *from = trans ? B + n0 * ldb + k : B + k * ldb + n0;
+            if (!trans && parts == 1 && kc == KB && nc == NR) {
+                whole(d, from, ldb);
+                d += BF16_UNIT;
+                continue;
+            }
+            KERN(gemm_pack)(t, from, ldb, trans, kc, nc, 0, 1);
             memset(t + kc * NR, 0, (size_t)((KB - kc) * NR) * sizeof(*t));
             for (int i = 0; i < parts; i++, d += BF16_UNIT)
                 unit(d, t);
