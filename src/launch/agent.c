@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/cpu.h"
-#include "base/log.h"
 
 #define TRY_EVERY  0.5 /* seconds between two attempts to reach the head */
 #define PING_EVERY 1.0
@@ -80,7 +79,7 @@ static void accepted(cr_agent *a) {
     const cr_layout *l = &a->l->layout;
     a->accepted = true;
     cr_dial_works(&a->dial);
-    if (!l->is_head) CR_INFO("this node has reached node 0 at %s:%d", l->addr, l->port);
+    if (!l->is_head) cr_say(CR_LOG_INFO, "this node has reached node 0 at %s:%d", l->addr, l->port);
 }
 
 /* Node 0 was not reached at the address that was tried, or at none. */
@@ -101,8 +100,8 @@ static void unreached(cr_agent *a, double now) {
             l->addr, l->port, l->join_s, d->told);
         finish(a, 1, text);
     } else if (news) {
-        CR_INFO("node 0 at %s:%d is not reached yet: %s; this node tries for %.0f s", l->addr,
-                l->port, d->told, l->join_s);
+        cr_say(CR_LOG_INFO, "node 0 at %s:%d is not reached yet: %s; this node tries for %.0f s",
+               l->addr, l->port, d->told, l->join_s);
     }
 }
 
@@ -129,8 +128,8 @@ static void lost(cr_agent *a, const char *why, bool slow, double now) {
     a->join_since = now;
     a->next_try = now + TRY_EVERY;
     if (a->n_lost++ < l->max_restarts)
-        CR_WARN("%s; the ranks of this node were ended, and it waits for node 0 to come back",
-                text);
+        cr_say(CR_LOG_WARN,
+               "%s; the ranks of this node were ended, and it waits for node 0 to come back", text);
     else
         finish(a, 128 + SIGKILL, text);
 }
@@ -169,8 +168,8 @@ static void tell_start(const cr_rank_plan *p, int n_nodes, bool resume) {
         snprintf(ranks, sizeof ranks, "ranks %d to %d", p->first, p->first + p->n - 1);
     else
         snprintf(ranks, sizeof ranks, "rank %d", p->first);
-    CR_INFO("starting %s of %d; this is node %d of %d%s", ranks, p->world, p->node, n_nodes,
-            resume ? "; training goes on from the last checkpoint" : "");
+    cr_say(CR_LOG_INFO, "starting %s of %d; this is node %d of %d%s", ranks, p->world, p->node,
+           n_nodes, resume ? "; training goes on from the last checkpoint" : "");
 }
 
 static void start(cr_agent *a, const cr_msg *m) {
@@ -366,12 +365,13 @@ static void obey(cr_agent *a, const cr_msg *m, double now) {
         break;
     case CR_WIRE_TELL:
         cr_wire_text(m, 0, text, sizeof text);
-        cr_log(m->num[0] ? CR_LOG_WARN : CR_LOG_INFO, "%s", text);
+        cr_say(m->num[0] ? CR_LOG_WARN : CR_LOG_INFO, "%s", text);
         break;
     case CR_WIRE_BYE:
         cr_wire_text(m, 0, text, sizeof text);
         if (!a->l->layout.is_head && !text[0])
-            CR_INFO("the job has ended here with exit code %d", (int)(m->num[0] & 0xff));
+            cr_say(CR_LOG_INFO, "the job has ended here with exit code %d",
+                   (int)(m->num[0] & 0xff));
         finish(a, (int)(m->num[0] & 0xff), text);
         break;
     default: break;
@@ -380,14 +380,19 @@ static void obey(cr_agent *a, const cr_msg *m, double now) {
 
 /* ---- a turn ---- */
 
+static void poll_outlet(cr_outlet *s, cr_polls *p) {
+    s->slot = cr_outlet_wants(s) ? cr_polls_add(p, s->fd, POLLIN) : -1;
+    if (cr_outlet_waits(s)) (void)cr_polls_add(p, s->console, POLLOUT);
+}
+
 void cr_agent_polls(cr_agent *a, cr_polls *p) {
     a->link_slot = a->has_link ? cr_polls_add(p, a->link.fd, cr_link_events(&a->link)) : -1;
     for (int i = 0; i < a->ranks.n; i++) {
         cr_rank_proc *r = &a->ranks.v[i];
         r->pmi_slot = cr_polls_add(p, r->pmi, POLLIN);
         r->life_slot = cr_polls_add(p, r->life, POLLIN);
-        r->out.slot = cr_outlet_wants(&r->out) ? cr_polls_add(p, r->out.fd, POLLIN) : -1;
-        r->err.slot = cr_outlet_wants(&r->err) ? cr_polls_add(p, r->err.fd, POLLIN) : -1;
+        poll_outlet(&r->out, p);
+        poll_outlet(&r->err, p);
     }
 }
 
@@ -396,7 +401,8 @@ void cr_agent_wish(cr_agent *a, int sig, int n) {
         send1(a, CR_WIRE_WISH, (uint64_t)sig);
         cr_link_flush(&a->link, cr_now());
         if (n == 1 && !a->l->layout.is_head)
-            CR_INFO("node 0 is asked to end the job on all nodes; a second signal ends this node");
+            cr_say(CR_LOG_INFO,
+                   "node 0 is asked to end the job on all nodes; a second signal ends this node");
     }
     /* nobody else is asked twice: the second signal ends this node at once */
     if (!a->joined || n > 1) finish(a, 128 + sig, "");

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "launch/head_int.h"
 
 /* ---- a generation begins ---- */
@@ -143,7 +142,7 @@ static void refuse(cr_node *x, double now, const char *text) {
     cr_msg m = {.type = CR_WIRE_REFUSE, .text = {{text, strlen(text)}}};
     cr_link_send(&x->link, &m);
     cr_link_flush(&x->link, now);
-    CR_WARN("%s", text);
+    cr_say(CR_LOG_WARN, "%s", text);
 }
 
 /* What must be the same on all nodes? Empty: it is. */
@@ -206,7 +205,8 @@ bool cr_meet_join(cr_head *h, cr_node *x, const cr_msg *m, double now) {
         return false;
     }
     if (m->num[CR_JOIN_ARGS] != l->args)
-        CR_WARN("host %s runs its ranks with other arguments than node 0; is that meant?", x->host);
+        cr_say(CR_LOG_WARN,
+               "host %s runs its ranks with other arguments than node 0; is that meant?", x->host);
     x->want = want;
     x->joined = true;
     x->arrival = h->n_arrived++;

@@ -7,13 +7,24 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/log.h"
 #include "base/mem.h"
+
+void cr_say(cr_log_level level, const char *fmt, ...) {
+    char text[2048]; /* less than PIPE_BUF, so a pipe with POLLOUT takes all of it */
+    struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
+    if (poll(&p, 1, 0) == 0) return;
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    cr_log(level, "%s", text);
+}
 
 /* ---- the plan ---- */
 
@@ -100,18 +111,24 @@ cr_code cr_outlet_open(cr_outlet *s, const cr_output_plan *plan, int which, int 
     return CR_OK;
 }
 
+/* whoever read it has left; the file still gets everything */
+static void lose_console(cr_outlet *s) {
+    s->console = -1;
+    cr_buf_reset(&s->pending);
+}
+
 static void flush_console(cr_outlet *s) {
     while (s->pending.n > 0 && s->console >= 0) {
         struct pollfd p = {.fd = s->console, .events = POLLOUT};
         if (poll(&p, 1, 0) != 1 || !(p.revents & POLLOUT)) {
-            if (p.revents & (POLLERR | POLLNVAL)) s->console = -1; /* whoever read it has left */
+            if (p.revents & (POLLERR | POLLNVAL)) lose_console(s);
             return;
         }
         size_t k = s->pending.n < 4096 ? s->pending.n : 4096; /* fits when POLLOUT is there */
         ssize_t n = write(s->console, s->pending.data, k);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) {
-            s->console = -1;
+            lose_console(s);
             return;
         }
         memmove(s->pending.data, s->pending.data + n, s->pending.n - (size_t)n);
@@ -147,10 +164,11 @@ static void write_file(cr_outlet *s, const char *p, size_t n) {
         if (k < 0 && errno == EINTR) continue;
         if (k <= 0) {
             if (!s->torn)
-                CR_WARN("%s cannot be written: %s; until that is put right, lines of this rank's "
-                        "output are %s",
-                        s->path.data, k < 0 ? strerror(errno) : "no byte was taken",
-                        s->console >= 0 ? "on the terminal only" : "lost");
+                cr_say(CR_LOG_WARN,
+                       "%s cannot be written: %s; until that is put right, lines of this rank's "
+                       "output are %s",
+                       s->path.data, k < 0 ? strerror(errno) : "no byte was taken",
+                       s->console >= 0 ? "on the terminal only" : "lost");
             s->torn = true;
             return;
         }
@@ -171,6 +189,10 @@ static void take(cr_outlet *s, const char *p, size_t n) {
         else if (s->line.n < sizeof s->last)
             cr_buf_char(&s->line, p[i]);
     }
+}
+
+bool cr_outlet_waits(const cr_outlet *s) {
+    return s->pending.n > 0 && s->console >= 0;
 }
 
 bool cr_outlet_wants(const cr_outlet *s) {
@@ -199,7 +221,7 @@ static void drain_console(cr_outlet *s, int *patience_ms) {
         struct pollfd p = {.fd = s->console, .events = POLLOUT};
         if (poll(&p, 1, *patience_ms) == 0) {
             *patience_ms = 0;
-            cr_log(CR_LOG_ERROR,
+            cr_say(CR_LOG_ERROR,
                    "%zu bytes of a rank's output are lost, because nothing reads them; see the "
                    "files of --log_dir, or write to a file",
                    s->pending.n);

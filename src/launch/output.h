@@ -9,6 +9,11 @@
 #define CR_LAUNCH_OUTPUT_H
 
 #include "base/buf.h"
+#include "base/log.h"
+
+/* cr_say is a log line of the launcher itself. Where nobody takes it (a terminal that Ctrl-S holds,
+ * a reader that stands still), it is left out: a launcher that waited would be taken for dead. */
+void cr_say(cr_log_level level, const char *fmt, ...) CR_PRINTF(2, 3);
 
 /* What -r, -t, --local_ranks_filter and --log_dir ask for; bits: 1 stdout, 2 stderr. */
 typedef struct cr_output_plan {
@@ -48,6 +53,9 @@ CR_CHECKED cr_code cr_outlet_open(cr_outlet *s, const cr_output_plan *plan, int 
                                   int rank, int attempt, bool capture, int *child, cr_err *err);
 /* cr_outlet_read moves what is there; `ready`: the pipe has something. */
 void cr_outlet_read(cr_outlet *s, bool ready);
+/* cr_outlet_waits: is there something that the terminal has no room for? It is to be polled then.
+ */
+bool cr_outlet_waits(const cr_outlet *s);
 /* cr_outlet_wants: is there room for more, so that the pipe is to be polled? */
 bool cr_outlet_wants(const cr_outlet *s);
 /* cr_outlet_catch_up takes what is in the pipe now, also when the terminal has no room for it. */

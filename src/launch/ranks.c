@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "base/cpu.h"
-#include "base/log.h"
 #include "base/mem.h"
 
 #define PATIENCE_S 15.0 /* for a reader of the output that takes nothing */
@@ -202,9 +201,10 @@ void cr_ranks_abandon(cr_ranks *r) {
     for (int i = 0; i < r->n; i++) {
         cr_rank_proc *p = &r->v[i];
         if (p->pid <= 0) continue;
-        CR_WARN("rank %d (process %d) was killed and does not end: it hangs in the kernel, as on a "
-                "file system that does not answer; it is left behind",
-                p->rank, (int)p->pid);
+        cr_say(CR_LOG_WARN,
+               "rank %d (process %d) was killed and does not end: it hangs in the kernel, as on a "
+               "file system that does not answer; it is left behind",
+               p->rank, (int)p->pid);
         gone(r, p, SIGKILL);
     }
 }

@@ -86,6 +86,13 @@ run crank launch --standalone --monitor_interval 5 --start-method=spawn --nproc-
 ends 0
 has_err "...--monitor_interval, --start_method are without effect in crank..."
 is_gone five
+# a reader that leaves early ends neither the ranks nor their log
+run crank export two/pipeline.config --export_dir early_export
+ends 0
+awk 'NR == 1 { print; next } { for (i = 0; i < 8; i++) print }' train.csv >more.csv
+timeout 120 crank launch --standalone --nproc-per-node 2 --log_dir early_logs -- predict --scripted_model_path early_export --predict_input_path more.csv --predict_output_path - \
+    --reserved_columns user,item,price 2>early.err | head -n 1 >early.csv
+[ "$(wc -l <early_logs/attempt_0/0/stdout.log)" -eq "$(wc -l <more.csv)" ] || fail "the log lacks lines: $(wc -l <early_logs/attempt_0/0/stdout.log) of $(wc -l <more.csv): $(cat early.err)"
 # a reader that begins late gets all of a rank's output
 run crank export two/pipeline.config --export_dir late_export
 ends 0

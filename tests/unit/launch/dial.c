@@ -74,7 +74,8 @@ TEST(in_turn) {
     /* the last one, too: the round is over, and the next one is more patient */
     CHECK(!cr_dial_fail(&d, "no answer", true));
     CHECK(cr_dial_restart(&d));
-    CHECK_STR(d.told, NOWHERE ": Network is unreachable; 127.0.0.1: no answer; 127.0.0.1: no answer");
+    CHECK_STR(d.told,
+              NOWHERE ": Network is unreachable; 127.0.0.1: no answer; 127.0.0.1: no answer");
     CHECK_NEAR(d.limit, 4, 0, 0);
     for (int i = 0; i < 5; i++) {
         CHECK((fd = cr_dial_next(&d)) >= 0);

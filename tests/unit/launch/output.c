@@ -4,6 +4,7 @@
 #include "launch/output.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -72,6 +73,48 @@ TEST(files) {
     CHECK_INT(cr_rmtree(dir, &err), CR_OK);
 }
 
+/* A reader that has left does not make the rank wait: its output goes on to the file. */
+TEST(reader_left) {
+    unsigned char none[1] = {0}, all[1] = {3};
+    cr_output_plan plan = {.role = "default", .n = 1, .redirect = none, .tee = none, .show = all};
+    cr_outlet s;
+    int child, ends[2];
+    static char much[1 << 16];
+    CHECK_INT(pipe2(ends, O_NONBLOCK), 0);
+    while (write(ends[1], much, sizeof much) > 0) {
+    }
+    CHECK_INT(cr_outlet_open(&s, &plan, 2, 0, 0, 0, true, &child, &err), CR_OK);
+    s.console = ends[1];
+    CHECK_INT(write(child, "words\n", 6), 6);
+    cr_outlet_read(&s, true);
+    CHECK(cr_outlet_waits(&s) && !cr_outlet_wants(&s));
+    close(ends[0]);
+    signal(SIGPIPE, SIG_IGN);
+    cr_outlet_read(&s, false);
+    CHECK(!cr_outlet_waits(&s) && cr_outlet_wants(&s));
+    close(child);
+    cr_outlet_close(&s, &patience);
+    close(ends[1]);
+}
+
+/* A line of the launcher is left out where writing it would wait. */
+TEST(say) {
+    int ends[2], old = dup(2);
+    static char much[1 << 16];
+    CHECK_INT(pipe2(ends, O_NONBLOCK), 0);
+    while (write(ends[1], much, sizeof much) > 0) {
+    }
+    CHECK_INT(fcntl(ends[1], F_SETFL, 0), 0);
+    dup2(ends[1], 2);
+    alarm(20); /* it would wait for ever */
+    cr_say(CR_LOG_WARN, "nobody reads this");
+    alarm(0);
+    dup2(old, 2);
+    close(old);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 /* Two ranks whose output nobody reads are waited for once. */
 TEST(nobody_reads) {
     unsigned char none[1] = {0}, all[1] = {3};
@@ -80,7 +123,8 @@ TEST(nobody_reads) {
     int child, ends[2];
     static char much[1 << 16];
     CHECK_INT(pipe2(ends, O_NONBLOCK), 0);
-    while (write(ends[1], much, sizeof much) > 0) {}
+    while (write(ends[1], much, sizeof much) > 0) {
+    }
     int left = 300;
     for (int i = 0; i < 2; i++) {
         CHECK_INT(cr_outlet_open(&s[i], &plan, 2, 0, 0, 0, true, &child, &err), CR_OK);
@@ -97,4 +141,5 @@ TEST(nobody_reads) {
     close(ends[1]);
 }
 
-TEST_MAIN(CASE(numbers), CASE(last_error), CASE(files), CASE(nobody_reads))
+TEST_MAIN(CASE(numbers), CASE(last_error), CASE(files), CASE(reader_left), CASE(say),
+          CASE(nobody_reads))
