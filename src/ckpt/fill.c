@@ -60,7 +60,7 @@ typedef struct work {
     char *buffer; /* a window, when the bytes are given to take */
     char *in, *out;
     size_t cap_out;
-    size_t *in_at, *out_at, *pos;
+    size_t *in_at, *out_at, *pos, *vote_at;
 } work;
 
 static void *grow(void *p, int n, int *cap, size_t size) {
@@ -179,12 +179,17 @@ static bool plan_sends(work *w) {
             w->out_at[h + 1] += w->pos[w->self];
         }
     }
-    if (w->out_at[w->n] > w->cap_out) {
-        cr_free(w->out);
-        w->cap_out = w->out_at[w->n];
-        w->out = cr_alloc(w->cap_out, "rows for other ranks");
-    }
     return any;
+}
+
+static cr_code fit_sends(work *w, cr_err *err) {
+    void *out;
+    if (w->out_at[w->n] <= w->cap_out) return CR_OK;
+    CR_TRY(cr_try_alloc(&out, w->out_at[w->n], "rows for other ranks", err));
+    cr_free(w->out);
+    w->out = out;
+    w->cap_out = w->out_at[w->n];
+    return CR_OK;
 }
 
 static void plan_receives(work *w) {
@@ -196,19 +201,16 @@ static void plan_receives(work *w) {
         w->in_at[h + 1] = w->in_at[h] + w->pos[h];
 }
 
-/* Collective: has a holder failed? */
+/* Collective: has a holder failed? Before each exchange all must know. */
 static bool failed(const work *w, cr_code mine) {
     const cr_meet *m = w->o->meet;
     bool bad = mine != CR_OK;
     char *all = (char *)w->pos; /* it has room for a byte per holder */
     if (!w->cut->travels) return bad;
-    for (int h = 0; h <= w->n; h++)
-        w->out_at[h] = (size_t)h;
     all[w->self] = (char)bad;
-    m->gather(m->ctx, all, w->out_at);
+    m->gather(m->ctx, all, w->vote_at);
     for (int h = 0; h < w->n; h++)
         bad = bad || all[h];
-    w->out_at[0] = 0;
     return bad;
 }
 
@@ -233,6 +235,8 @@ static cr_code rounds(work *w, cr_err *err) {
             plan_receives(w);
         }
         if (!any) return code;
+        if (code == CR_OK && w->cut->travels) code = fit_sends(w, err);
+        if (failed(w, code)) return code;
         char *window = plan_own(w);
         cr_pool_run(o->pool, w->n_tasks, do_task, w);
         if (w->cut->travels) {
@@ -241,7 +245,6 @@ static cr_code rounds(work *w, cr_err *err) {
         }
         if (me->any && !o->where)
             code = o->take(o->ctx, me->file, window, me->bytes, me->last, err);
-        if (failed(w, code)) return code;
     }
 }
 
@@ -265,14 +268,25 @@ cr_code cr_ckpt_fill(const ckpt_fill *o, cr_err *err) {
     w.in_at = cr_alloc(sizeof *w.in_at * (holders + 1), "holders");
     w.out_at = cr_alloc(sizeof *w.out_at * (holders + 1), "holders");
     w.pos = cr_alloc(sizeof *w.pos * (holders + 1), "holders");
-    w.tmp = cr_alloc(threads * CKPT_PIECE * sizeof(float), "piece of a tensor");
-    if (!o->where) w.buffer = cr_alloc((size_t)w.window, "part of a file");
-    if (w.cut->travels) w.in = cr_alloc((size_t)w.window, "rows of other ranks");
-    cr_code code = CR_OK;
-    if (o->where && !w.cut->travels)
-        copy_all(&w);
-    else
-        code = rounds(&w, err);
+    w.vote_at = cr_alloc(sizeof *w.vote_at * (holders + 1), "holders");
+    for (size_t h = 0; h <= holders; h++)
+        w.vote_at[h] = h;
+    void *tmp = NULL, *buffer = NULL, *in = NULL;
+    cr_code code = cr_try_alloc(&tmp, threads * CKPT_PIECE * sizeof(float), "tensor pieces", err);
+    if (code == CR_OK && !o->where)
+        code = cr_try_alloc(&buffer, (size_t)w.window, "a part of a file", err);
+    if (code == CR_OK && w.cut->travels)
+        code = cr_try_alloc(&in, (size_t)w.window, "rows of other ranks", err);
+    w.tmp = tmp;
+    w.buffer = buffer;
+    w.in = in;
+    if (!failed(&w, code)) {
+        if (o->where && !w.cut->travels)
+            copy_all(&w);
+        else
+            code = rounds(&w, err);
+    }
+    cr_free(w.vote_at);
     cr_free(w.cursors);
     cr_free(w.in_at);
     cr_free(w.out_at);

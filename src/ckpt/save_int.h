@@ -77,8 +77,8 @@ typedef struct ckpt_fill {
     cr_code (*take)(void *ctx, int file, const void *data, size_t n, bool last, cr_err *err);
     void *ctx;
 } ckpt_fill;
-/* cr_ckpt_fill is collective. It returns the first failure of take on this holder; CR_OK when
- * another holder has failed: cr_ckpt_agree tells. */
+/* cr_ckpt_fill is collective. It returns the first failure on this holder, of take or for want of
+ * memory; CR_OK when another holder has failed: cr_ckpt_agree tells. */
 CR_CHECKED cr_code cr_ckpt_fill(const ckpt_fill *o, cr_err *err);
 
 #endif

@@ -36,17 +36,20 @@ typedef struct source {
     const cr_group *g;
     /* by distinct id: the number of its first part; NULL for holders of a single node, where an id
      * has one part */
-    int64_t *part_at, cap;
+    void *part_at; /* of int64_t */
+    int64_t cap;
 } source;
 
 typedef struct target {
     const cut *cut;
     share *by; /* what each holder gave */
     /* the result */
-    int64_t n, *id, *seg, cap;
+    int64_t n, *id, *seg;
     const float **part;
     uint16_t *lane;
-    int64_t cap_parts;
+    /* its memory, with room for so many elements */
+    void *ids, *segs, *parts, *lanes;
+    int64_t cap_ids, cap_segs, cap_parts, cap_lanes;
 } target;
 
 /* The messages of one way to travel: to pairs, or to all. */
@@ -56,8 +59,8 @@ typedef struct way {
     target **targets; /* in the order of sources */
     int n_targets;
     int64_t *counts, *counts_out; /* of the targets by holder; of the cuts */
-    char *mem, *out;
-    size_t cap, cap_out;
+    void *mem, *out;
+    int64_t cap, cap_out; /* bytes */
 } way;
 
 struct cr_row_meet {
@@ -108,10 +111,10 @@ void cr_row_meet_free(cr_row_meet *m) {
     for (int i = 0; i < m->n_targets; i++) {
         target *t = m->targets[i];
         cr_free(t->by);
-        cr_free(t->id);
-        cr_free(t->seg);
-        cr_free((void *)t->part);
-        cr_free(t->lane);
+        cr_free(t->ids);
+        cr_free(t->segs);
+        cr_free(t->parts);
+        cr_free(t->lanes);
         cr_free(t);
     }
     clear_way(&m->pairs);
@@ -191,11 +194,17 @@ static uint32_t mask_of(const cr_row_meet *m, const cr_group *g, int64_t k) {
     return mask;
 }
 
-static void *grown(void *p, int64_t *cap, int64_t n, size_t size) {
-    if (n <= *cap && p) return p;
-    cr_free(p);
-    *cap = n + n / 4 + 16;
-    return cr_alloc((size_t)*cap * size, what);
+/* Makes room for n elements in *p. Where there was less, the old content is lost. A batch decides
+ * how many they are, so a failure has a message. */
+static cr_code grow(void **p, int64_t *cap, int64_t n, size_t size, cr_err *err) {
+    if (n <= *cap && *p) return CR_OK;
+    int64_t more = cr_add_i64(n, n / 4 + 16);
+    void *q;
+    CR_TRY(cr_try_alloc(&q, cr_bytes(more, size), "gradients of the table rows of a batch", err));
+    cr_free(*p);
+    *p = q;
+    *cap = more;
+    return CR_OK;
 }
 
 static bool one_node(const cr_row_meet *m, int holder) {
@@ -203,7 +212,7 @@ static bool one_node(const cr_row_meet *m, int holder) {
 }
 
 static int64_t first_part(const source *s, int64_t k) {
-    return s->part_at ? s->part_at[k] : k;
+    return s->part_at ? ((const int64_t *)s->part_at)[k] : k;
 }
 
 static void count_item(void *ctx, int64_t item, int thread) {
@@ -212,13 +221,12 @@ static void count_item(void *ctx, int64_t item, int thread) {
     source *s = m->sources[item];
     const cr_group *g = s->g;
     if (!one_node(m, m->lanes->meet->self)) {
-        int64_t parts = 0;
-        s->part_at = grown(s->part_at, &s->cap, g->n_uniq + 1, sizeof(int64_t));
+        int64_t parts = 0, *part_at = s->part_at;
         for (int64_t k = 0; k < g->n_uniq; k++) {
-            s->part_at[k] = parts;
+            part_at[k] = parts;
             parts += __builtin_popcount(mask_of(m, g, k));
         }
-        s->part_at[g->n_uniq] = parts;
+        part_at[g->n_uniq] = parts;
     }
     for (int i = 0; i < s->n_cuts; i++) {
         cut *c = &s->cuts[i];
@@ -241,13 +249,6 @@ static void lay(const cr_row_meet *m, const cut *c, share *s, int from, char *me
     s->id = take(mem, at, s->n, (size_t)c->wide);
     s->mask = one_node(m, from) ? NULL : take(mem, at, s->n, sizeof(uint32_t));
     s->part = take(mem, at, s->n_parts, (size_t)c->cols * sizeof(float));
-}
-
-static char *room(char *mem, size_t *cap, size_t n) {
-    if (n <= *cap && mem) return mem;
-    cr_free(mem);
-    *cap = n + n / 4 + 64;
-    return cr_alloc(*cap, what);
 }
 
 /* Exchanges the counts of a way: two numbers for each cut, so that every holder knows what comes.
@@ -325,26 +326,31 @@ static void keep_own(cr_row_meet *m, way *w) {
     }
 }
 
-static void open_way(cr_row_meet *m, way *w, bool all) {
-    if (w->n_cuts == 0) return; /* then no holder has any */
+static cr_code open_way(cr_row_meet *m, way *w, bool all, cr_err *err) {
+    if (w->n_cuts == 0) return CR_OK; /* then no holder has any */
     tell_counts(m, w, all);
-    w->mem = room(w->mem, &w->cap, lay_in(m, w, all, NULL));
+    CR_TRY(grow(&w->mem, &w->cap, (int64_t)lay_in(m, w, all, NULL), 1, err));
     lay_in(m, w, all, w->mem);
     keep_own(m, w);
-    if (all) return;
-    w->out = room(w->out, &w->cap_out, lay_out(m, w, NULL));
+    if (all) return CR_OK;
+    CR_TRY(grow(&w->out, &w->cap_out, (int64_t)lay_out(m, w, NULL), 1, err));
     lay_out(m, w, w->out);
+    return CR_OK;
 }
 
-void cr_row_meet_open(cr_row_meet *m) {
+cr_code cr_row_meet_open(cr_row_meet *m, cr_err *err) {
     if (!m->planned) {
         plan_way(m, &m->pairs, false);
         plan_way(m, &m->all, true);
         m->planned = true;
     }
+    for (int i = 0; i < m->n_sources && !one_node(m, m->lanes->meet->self); i++) {
+        source *s = m->sources[i];
+        CR_TRY(grow(&s->part_at, &s->cap, s->g->n_uniq + 1, sizeof(int64_t), err));
+    }
     cr_pool_run(m->pool, m->n_sources, count_item, m);
-    open_way(m, &m->pairs, false);
-    open_way(m, &m->all, true);
+    CR_TRY(open_way(m, &m->pairs, false, err));
+    return open_way(m, &m->all, true, err);
 }
 
 /* ---- the parts ---- */
@@ -439,38 +445,40 @@ static void sink_down(heap *h, int at) {
     }
 }
 
-static void make_room(target *t, int64_t n, int64_t parts) {
-    if (n + 1 > t->cap || !t->id) {
-        int64_t cap = 0;
-        t->id = grown(t->id, &cap, n + 1, sizeof(int64_t));
-        t->seg = grown(t->seg, &t->cap, n + 1, sizeof(int64_t));
+/* Makes room for what all holders together gave to a target. */
+static cr_code fit_target(const cr_row_meet *m, target *t, cr_err *err) {
+    int64_t n = 0, parts = 0;
+    for (int h = 0; h < m->lanes->meet->n; h++) {
+        n += t->by[h].n;
+        parts += t->by[h].n_parts;
     }
-    if (parts > t->cap_parts || !t->part) {
-        int64_t cap = 0;
-        t->part = grown((void *)t->part, &cap, parts, sizeof(float *));
-        t->lane = grown(t->lane, &t->cap_parts, parts, sizeof(uint16_t));
-    }
+    CR_TRY(grow(&t->ids, &t->cap_ids, n + 1, sizeof(int64_t), err));
+    CR_TRY(grow(&t->segs, &t->cap_segs, n + 1, sizeof(int64_t), err));
+    CR_TRY(grow(&t->parts, &t->cap_parts, parts, sizeof(float *), err));
+    CR_TRY(grow(&t->lanes, &t->cap_lanes, parts, sizeof(uint16_t), err));
+    t->id = t->ids;
+    t->seg = t->segs;
+    t->part = t->parts;
+    t->lane = t->lanes;
+    return CR_OK;
 }
 
 static void merge_item(void *ctx, int64_t item, int thread) {
     (void)thread;
     const cr_row_meet *m = ctx;
     target *t = m->targets[item];
-    int64_t n = 0, parts = 0, next[CR_MAX_LANES], from[CR_MAX_LANES]; /* those of holders are set */
+    int64_t parts = 0, next[CR_MAX_LANES], from[CR_MAX_LANES]; /* those of holders are set */
     heap left;
     left.n = 0;
     for (int h = 0; h < m->lanes->meet->n; h++) {
         next[h] = from[h] = 0;
-        n += t->by[h].n;
-        parts += t->by[h].n_parts;
         if (t->by[h].n == 0) continue;
         left.id[h] = (uint64_t)get_id(t->cut, &t->by[h], 0);
         left.holder[left.n++] = h;
     }
-    make_room(t, n, parts);
     for (int at = left.n / 2 - 1; at >= 0; at--)
         sink_down(&left, at);
-    t->n = parts = 0;
+    t->n = 0;
     while (left.n > 0) {
         int h = left.holder[0];
         int64_t id = (int64_t)left.id[h];
@@ -488,7 +496,7 @@ static void merge_item(void *ctx, int64_t item, int thread) {
     t->seg[t->n] = parts;
 }
 
-void cr_row_meet_close(cr_row_meet *m) {
+cr_code cr_row_meet_close(cr_row_meet *m, cr_err *err) {
     const cr_meet *meet = m->lanes->meet;
     if (m->pairs.n_cuts > 0) {
         lay_in(m, &m->pairs, false, m->pairs.mem);
@@ -500,7 +508,10 @@ void cr_row_meet_close(cr_row_meet *m) {
         lay_in(m, &m->all, true, m->all.mem);
         meet->gather(meet->ctx, m->all.mem, m->at);
     }
+    for (int i = 0; i < m->n_targets; i++)
+        CR_TRY(fit_target(m, m->targets[i], err));
     cr_pool_run(m->pool, m->n_targets, merge_item, m);
+    return CR_OK;
 }
 
 cr_met_ids cr_row_meet_ids(const cr_row_meet *m, int to) {

@@ -30,14 +30,15 @@ int cr_row_meet_add(cr_row_meet *m, int64_t n_rows, int64_t D, const cr_placing 
 
 /* The calls of one step. cr_row_meet_ids_here names the ids of a source in this holder's rows; they
  * must stay unchanged until the step ends. cr_row_meet_open (collective) follows when the ids of
- * all sources are named. */
+ * all sources are named. It and cr_row_meet_close fail when there is no memory for what comes; the
+ * other holders do not hear of that, so they must be ended (cr_job_alone). */
 void cr_row_meet_ids_here(cr_row_meet *m, int source, const cr_group *g);
-void cr_row_meet_open(cr_row_meet *m);
+CR_CHECKED cr_code cr_row_meet_open(cr_row_meet *m, cr_err *err);
 /* cr_row_meet_put gives the parts of this holder's distinct id k: one for each of its nodes that
  * has the id, in the order of the nodes. Threads may put different ids at the same time. */
 void cr_row_meet_put(const cr_row_meet *m, int source, int64_t k, const cr_row_parts *p);
 /* cr_row_meet_close (collective) follows when all parts of all sources are put. */
-void cr_row_meet_close(cr_row_meet *m);
+CR_CHECKED cr_code cr_row_meet_close(cr_row_meet *m, cr_err *err);
 
 /* After cr_row_meet_close: the distinct ids of the global batch that belong to a target,
  * ascending. */

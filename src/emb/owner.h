@@ -18,11 +18,11 @@ typedef struct cr_owner {
                      bool asked, cr_err *err);
     /* ask announces the ids of the coming batch, so that they can travel while this one is
      * computed. The caller calls it for all tables, then `asked` for each; both are collective
-     * where holders share the tables, and may be NULL. sure: these are the ids. asked returns
-     * whether all holders were sure; then the caller's next fetch has the same ids, which must stay
-     * until then, and sets its own `asked`. */
+     * where holders share the tables, and may be NULL. sure: these are the ids. asked tells in
+     * *sure whether all holders were; then the caller's next fetch has the same ids, which must
+     * stay until then, and sets its own `asked`. */
     void (*ask)(void *ctx, const int64_t *id, int64_t n, bool sure);
-    bool (*asked)(void *ctx);
+    cr_code (*asked)(void *ctx, bool *sure, cr_err *err);
     /* fetched is called for each table when all tables of a batch were asked for: an owner of
      * several tables may wait with all of them until then. NULL: fetch does it at once. */
     cr_code (*fetched)(void *ctx, cr_err *err);

@@ -69,7 +69,8 @@ struct cr_shards {
         int holder;
         int64_t first, n;
     } * pieces;
-    int64_t n_pieces, cap_pieces;
+    int64_t n_pieces;
+    size_t cap_pieces; /* bytes */
 };
 typedef struct piece piece;
 
@@ -154,11 +155,24 @@ static void note(sharded *t, int set, const int64_t *id, int64_t n) {
 
 /* ---- messages ---- */
 
-static void *grown(void *p, size_t *cap, size_t n) {
-    if (n <= *cap && p) return p;
-    cr_free(p);
-    *cap = n + n / 4 + 64;
-    return cr_alloc(*cap, what);
+/* Makes room for n bytes in *p. Where there was less, the old content is lost. A batch decides how
+ * much it is, so a failure has a message. */
+static cr_code grow(void **p, size_t *cap, size_t n, cr_err *err) {
+    if (n <= *cap && *p) return CR_OK;
+    size_t more = n + n / 4 + 64;
+    void *q;
+    CR_TRY(cr_try_alloc(&q, more, "rows of a batch from other ranks", err));
+    cr_free(*p);
+    *p = q;
+    *cap = more;
+    return CR_OK;
+}
+
+static cr_code grow_post(post *p, size_t n, cr_err *err) {
+    void *mem = p->mem;
+    cr_code code = grow(&mem, &p->cap, n, err);
+    p->mem = mem;
+    return code;
 }
 
 static char *take(char *mem, size_t *at, int64_t n, size_t size) {
@@ -204,7 +218,7 @@ static void lay(cr_shards *s, sharded *t, int shard, ask *a, void *ctx) {
 }
 
 /* Gives every request its place in a message of ids or rows; nothing goes to this holder itself. */
-static void lay_post(cr_shards *s, post *p, bool rows, bool out) {
+static cr_code lay_post(cr_shards *s, post *p, bool rows, bool out, cr_err *err) {
     for (int pass = 0; pass < 2; pass++) {
         cursor c = {.mem = pass ? p->mem : NULL, .rows = rows};
         for (int h = 0; h < s->meet->n; h++) {
@@ -213,8 +227,9 @@ static void lay_post(cr_shards *s, post *p, bool rows, bool out) {
             (out ? visit_out : visit_in)(s, h, lay, &c);
         }
         p->at[s->meet->n] = c.at;
-        p->mem = grown(p->mem, &p->cap, c.at);
+        CR_TRY(grow_post(p, c.at, err));
     }
+    return CR_OK;
 }
 
 /* Numbers of a message of counts; the first says whether the sender is sure of its ids. */
@@ -240,7 +255,7 @@ static void add_one(cr_shards *s, sharded *t, int shard, ask *a, void *ctx) {
     *(size_t *)ctx += sizeof(int64_t);
 }
 
-static void lay_counts(cr_shards *s, post *p, bool out) {
+static cr_code lay_counts(cr_shards *s, post *p, bool out, cr_err *err) {
     size_t at = 0;
     for (int h = 0; h < s->meet->n; h++) {
         p->at[h] = at;
@@ -248,51 +263,56 @@ static void lay_counts(cr_shards *s, post *p, bool out) {
         (out ? visit_out : visit_in)(s, h, add_one, &at);
     }
     p->at[s->meet->n] = at;
-    p->mem = grown(p->mem, &p->cap, at);
+    return grow_post(p, at, err);
 }
 
-/* Tells every holder how many ids come. Returns false when one of them is not sure of its ids. */
-static bool tell_counts(cr_shards *s, bool sure) {
+/* Tells every holder how many ids come. *sure becomes false when one of them is not sure of its
+ * ids. */
+static cr_code tell_counts(cr_shards *s, bool *sure, cr_err *err) {
     const cr_meet *meet = s->meet;
     post *out = &s->sets[s->set].counts_out, *in = &s->sets[s->set].counts_in;
-    lay_counts(s, out, true);
-    lay_counts(s, in, false);
+    CR_TRY(lay_counts(s, out, true, err));
+    CR_TRY(lay_counts(s, in, false, err));
     int64_t *put = (int64_t *)(void *)out->mem;
     for (int h = 0; h < meet->n; h++) {
-        *put++ = sure;
+        *put++ = *sure;
         visit_out(s, h, put_count, &put);
     }
     meet->exchange(meet->ctx, out->mem, out->at, in->mem, in->at);
     const int64_t *get = (const int64_t *)(const void *)in->mem;
     for (int h = 0; h < meet->n; h++) {
-        sure &= *get++ != 0;
+        *sure &= *get++ != 0;
         visit_in(s, h, get_count, &get);
     }
-    return sure;
+    return CR_OK;
 }
 
 /* ---- pieces of work over rows ---- */
 
+/* Adds the pieces of a request, or only counts them while there is no room for them. */
 static void add_pieces(cr_shards *s, sharded *t, int shard, ask *a, void *ctx) {
     const cursor *c = ctx;
-    for (int64_t first = 0; first < a->n; first += PIECE) {
-        if (s->n_pieces == s->cap_pieces) {
-            int64_t cap = s->cap_pieces ? 2 * s->cap_pieces : 256;
-            s->pieces = cr_realloc(s->pieces, (size_t)s->cap_pieces * sizeof(piece),
-                                   (size_t)cap * sizeof(piece), what);
-            s->cap_pieces = cap;
-        }
-        s->pieces[s->n_pieces++] =
-            (piece){t, shard, c->holder, first, a->n - first < PIECE ? a->n - first : PIECE};
-    }
+    for (int64_t first = 0; first < a->n; first += PIECE, s->n_pieces++)
+        if (c->mem)
+            ((piece *)(void *)c->mem)[s->n_pieces] =
+                (piece){t, shard, c->holder, first, a->n - first < PIECE ? a->n - first : PIECE};
 }
 
-static void run_pieces(cr_shards *s, bool out, bool own, cr_pool_fn work) {
-    s->n_pieces = 0;
-    for (int h = 0; h < s->meet->n; h++)
-        if (own == (h == s->meet->self))
-            (out ? visit_out : visit_in)(s, h, add_pieces, &(cursor){.holder = h});
+static cr_code run_pieces(cr_shards *s, bool out, bool own, cr_pool_fn work, cr_err *err) {
+    for (int pass = 0; pass < 2; pass++) {
+        s->n_pieces = 0;
+        for (int h = 0; h < s->meet->n; h++)
+            if (own == (h == s->meet->self))
+                (out ? visit_out
+                     : visit_in)(s, h, add_pieces,
+                                 &(cursor){.mem = pass ? (char *)s->pieces : NULL, .holder = h});
+        void *mem = s->pieces;
+        cr_code code = grow(&mem, &s->cap_pieces, (size_t)s->n_pieces * sizeof(piece), err);
+        s->pieces = mem;
+        CR_TRY(code);
+    }
     cr_pool_run(s->pool, s->n_pieces, work, s);
+    return CR_OK;
 }
 
 /* Returns the held table of a shard of this holder. */
@@ -382,20 +402,20 @@ static void unpack_item(void *ctx, int64_t item, int thread) {
 /* ---- a pass ---- */
 
 /* Packs the ids of a set of requests. */
-static void pack_ids(cr_shards *s) {
-    lay_post(s, &s->sets[s->set].ids_out, false, true);
-    lay_post(s, &s->sets[s->set].ids_in, false, false);
-    run_pieces(s, true, false, ids_item);
+static cr_code pack_ids(cr_shards *s, cr_err *err) {
+    CR_TRY(lay_post(s, &s->sets[s->set].ids_out, false, true, err));
+    CR_TRY(lay_post(s, &s->sets[s->set].ids_in, false, false, err));
+    return run_pieces(s, true, false, ids_item, err);
 }
 
-static void send_rows(cr_shards *s) {
+static cr_code send_rows(cr_shards *s, cr_err *err) {
     const cr_meet *meet = s->meet;
-    lay_post(s, &s->rows_out, true, false);
-    lay_post(s, &s->rows_in, true, true);
-    run_pieces(s, false, false, pack_item);
+    CR_TRY(lay_post(s, &s->rows_out, true, false, err));
+    CR_TRY(lay_post(s, &s->rows_in, true, true, err));
+    CR_TRY(run_pieces(s, false, false, pack_item, err));
     meet->exchange(meet->ctx, s->rows_out.mem, s->rows_out.at, s->rows_in.mem, s->rows_in.at);
-    run_pieces(s, true, true, own_item);
-    run_pieces(s, true, false, unpack_item);
+    CR_TRY(run_pieces(s, true, true, own_item, err));
+    return run_pieces(s, true, false, unpack_item, err);
 }
 
 static cr_code fetch(void *ctx, const int64_t *id, int64_t n, float *rows, int64_t stride,
@@ -413,7 +433,7 @@ static cr_code fetch(void *ctx, const int64_t *id, int64_t n, float *rows, int64
 }
 
 static cr_code fetched(void *ctx, cr_err *err) {
-    (void)err;
+    bool sure = true;
     cr_shards *s = ((sharded *)ctx)->of;
     const cr_meet *meet = s->meet;
     if (s->n_asked[NOW] == 0) return CR_OK; /* the call for another table did it */
@@ -424,13 +444,12 @@ static cr_code fetched(void *ctx, cr_err *err) {
         meet->exchange_end(meet->ctx);
         s->flying = false;
     } else {
-        (void)tell_counts(s, true);
-        pack_ids(s);
+        CR_TRY(tell_counts(s, &sure, err));
+        CR_TRY(pack_ids(s, err));
         meet->exchange(meet->ctx, s->sets[NOW].ids_out.mem, s->sets[NOW].ids_out.at,
                        s->sets[NOW].ids_in.mem, s->sets[NOW].ids_in.at);
     }
-    send_rows(s);
-    return CR_OK;
+    return send_rows(s, err);
 }
 
 static void ask_ahead(void *ctx, const int64_t *id, int64_t n, bool sure) {
@@ -439,20 +458,23 @@ static void ask_ahead(void *ctx, const int64_t *id, int64_t n, bool sure) {
     note(t, NEXT, id, n);
 }
 
-static bool asked_ahead(void *ctx) {
+static cr_code asked_ahead(void *ctx, bool *sure, cr_err *err) {
     cr_shards *s = ((sharded *)ctx)->of;
     const cr_meet *meet = s->meet;
-    if (s->n_asked[NEXT] == 0) return s->flying;
+    *sure = s->flying;
+    if (s->n_asked[NEXT] == 0) return CR_OK; /* the call for another table did it */
     CR_ASSERT(s->n_asked[NEXT] == s->n && !s->flying);
     s->n_asked[NEXT] = 0;
     s->set = NEXT;
-    s->flying = tell_counts(s, !s->unsure);
+    *sure = !s->unsure;
     s->unsure = false;
-    if (!s->flying) return false;
-    pack_ids(s);
+    CR_TRY(tell_counts(s, sure, err));
+    if (!*sure) return CR_OK;
+    CR_TRY(pack_ids(s, err));
+    s->flying = true;
     meet->exchange_start(meet->ctx, s->sets[NEXT].ids_out.mem, s->sets[NEXT].ids_out.at,
                          s->sets[NEXT].ids_in.mem, s->sets[NEXT].ids_in.at);
-    return true;
+    return CR_OK;
 }
 
 cr_code cr_shards_add(cr_shards *s, const cr_table_spec *spec, const cr_placing *placing,

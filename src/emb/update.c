@@ -300,11 +300,11 @@ static void meet_item(void *ctx, int64_t item, int thread) {
     }
 }
 
-void cr_updater_meet(cr_updater *u) {
-    if (!u->meet) return;
+cr_code cr_updater_meet(cr_updater *u, cr_err *err) {
+    if (!u->meet) return CR_OK;
     for (int i = 0; i < u->n_sources; i++)
         cr_row_meet_ids_here(u->meet, i, &u->groups.v[u->sources[i].group]);
-    cr_row_meet_open(u->meet);
+    CR_TRY(cr_row_meet_open(u->meet, err));
     int threads = cr_pool_threads(u->pool);
     for (int i = 0; i < threads; i++)
         u->tally[i].bad = false;
@@ -313,7 +313,7 @@ void cr_updater_meet(cr_updater *u) {
     u->met_bad = false;
     for (int i = 0; i < threads; i++)
         u->met_bad |= u->tally[i].bad;
-    cr_row_meet_close(u->meet);
+    return cr_row_meet_close(u->meet, err);
 }
 
 /* Does what cr_reduce_rows does, for the whole batch. */

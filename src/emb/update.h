@@ -42,8 +42,9 @@ CR_CHECKED cr_code cr_updater_group_next(cr_updater *u, const cr_batch *next,
                                          cr_err *err);
 /* cr_updater_meet (collective) is called after the step and before measure and apply. It does
  * nothing unless the batch has several holders. It uses the adjustment that is set, whose unscale
- * must not change before apply. */
-void cr_updater_meet(cr_updater *u);
+ * must not change before apply. It fails when there is no memory for what the others have; they do
+ * not hear of that. */
+CR_CHECKED cr_code cr_updater_meet(cr_updater *u, cr_err *err);
 /* cr_updater_apply gives the gradients of the last group's batch to the sinks; steps[k] is for the
  * tables whose optim_group is k. */
 void cr_updater_apply(cr_updater *u, const cr_optim_step *steps);

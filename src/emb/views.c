@@ -177,7 +177,7 @@ cr_code cr_views_stage(cr_views *s, const cr_batch *b, const int32_t *const *axe
     return CR_OK;
 }
 
-void cr_views_ask(cr_views *s, const cr_groups *next) {
+cr_code cr_views_ask(cr_views *s, const cr_groups *next, cr_err *err) {
     for (int i = 0; i < s->n_tables; i++) {
         const cr_owner *o = s->tables[i].t->owner;
         const cr_group *g = next ? cr_groups_same(next, &s->groups.v[s->tables[i].group]) : NULL;
@@ -186,8 +186,9 @@ void cr_views_ask(cr_views *s, const cr_groups *next) {
     s->asked = false;
     for (int i = 0; i < s->n_tables; i++) {
         const cr_owner *o = s->tables[i].t->owner;
-        if (o->asked) s->asked = o->asked(o->ctx);
+        if (o->asked) CR_TRY(o->asked(o->ctx, &s->asked, err));
     }
+    return CR_OK;
 }
 
 const cr_view *cr_views_get(const cr_views *s) {

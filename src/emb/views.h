@@ -29,7 +29,7 @@ CR_CHECKED cr_code cr_views_stage(cr_views *s, const cr_batch *b, const int32_t 
  * travel meanwhile. next are the same lists of features, grouped for that batch; they must stay
  * until then. NULL: this caller does not know the batch yet, so nothing travels. Where holders
  * share the tables it is collective. */
-void cr_views_ask(cr_views *s, const cr_groups *next);
+CR_CHECKED cr_code cr_views_ask(cr_views *s, const cr_groups *next, cr_err *err);
 /* cr_views_get returns the views by number; they are valid until the next cr_views_stage. Views of
  * tables without an owner are not set. */
 const cr_view *cr_views_get(const cr_views *s);

@@ -121,7 +121,7 @@ cr_code cr_model_run(cr_model_work *w, const cr_batch *b, cr_run *run, cr_err *e
     run->all_rows = b->global_rows;
     if (!w->views) return cr_work_run(w->w, run, err);
     CR_TRY(cr_views_stage(w->views, b, run->axes, w->grouped, err));
-    if (w->asks) cr_views_ask(w->views, w->next);
+    if (w->asks) CR_TRY(cr_views_ask(w->views, w->next, err));
     w->asks = false;
     const cr_step_input *given = run->input;
     cr_step_input in = *given;

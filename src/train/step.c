@@ -185,7 +185,7 @@ static cr_code update(cr_trainer *t, int64_t step, cr_err *err) {
         fine =
             cr_dense_gather(t->dense, pool, c->accumulated == 0, unscale, t->norm_type, &dense_sum);
     cr_updater_adjust(t->up, on_tables);
-    cr_updater_meet(t->up);
+    CR_TRY(cr_job_alone(t->j, cr_updater_meet(t->up, err), err));
     if (t->scaler || (norm && t->clip_tables))
         fine &= cr_updater_measure(t->up, t->norm_type, &table_sum);
     bool overflow = t->scaler && (!fine || bad_loss(t, step, NULL) != CR_OK);

@@ -273,6 +273,22 @@ if [ -z "$sanitized" ]; then
     run on_one 'ulimit -v 400000' 2 crank train tiny.yaml --model_dir memory --threads 1 $lanes --set data_config.batch_size=60 \
         --set 'feature_configs[0].id_feature.num_buckets=1000000' --set 'feature_configs[0].id_feature.embedding_dim=96' --set train_config.global_embedding_constraints.sharding_types=[data_parallel]
     told_once 1 "rank 1 (host .*): no memory for .*user_emb.weight: .* MB needed"
+    # less and less for one rank: it ends all of them with one line, also in the middle of a step
+    awk 'BEGIN { print "label,user,item,tags,price"
+        for (i = 0; i < 60000; i++) printf "%d,%d,%d,%d|%d,%.1f\n", i % 2, i * 7919 % 250000, i * 104729 % 250000, i % 20, i * 3 % 20, i % 10 }' >large.csv
+    sed 's/num_buckets: [35]0, embedding_dim: 4/num_buckets: 250000, embedding_dim: 48/' tiny.yaml >large.yaml
+    told=0 limit=250000
+    while [ $limit -gt 150000 ]; do
+        rm -rf memory
+        # shellcheck disable=SC2086
+        run on_one "ulimit -d $limit" 2 crank train large.yaml --model_dir memory --threads 1 -q $lanes --train_input_path large.csv --eval_input_path= \
+            --set train_config.num_epochs=1 --set data_config.batch_size=30000 --set 'train_config.global_embedding_constraints.sharding_types=[row_wise]'
+        ends "$code"
+        [ "$code" -eq 0 ] || [ "$(grep -c 'no memory for' "$err")" -eq 1 ] || fail "not one line"
+        if grep -q 'rank 1 (host .*) cannot go on: no memory for \(rows of a batch from\|gradients of the table rows\)' "$err"; then told=$((told + 1)); fi
+        limit=$((limit - 8000))
+    done
+    [ $told -gt 0 ] || fail "no limit was met inside of a step"
 fi
 # a full disk of the rank that writes
 mkdir small

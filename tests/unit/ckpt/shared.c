@@ -504,10 +504,38 @@ TEST(unwanted_by_one_holder) {
     }
 }
 
+/* Memory for the bytes under way: without it, all holders fail with one message. */
+TEST(no_memory_of_one_holder) {
+    static placing p;
+    for (int t = 0; t < TENSORS; t++)
+        place(&p, t, 3, &(uint64_t){7000 + (uint64_t)t});
+    int failures = 0;
+    for (uint64_t k = 1; k < 200; k++) {
+        char *dir = new_dir();
+        job j = {.dir = dir, .p = &p, .shard = 1000, .round = 256};
+        cr_alloc_fail_after(k);
+        run(&j, 3, save_work);
+        cr_alloc_fail_after(0);
+        if (j.code[0] == CR_OK) break;
+        failures++;
+        for (int h = 0; h < 3; h++) {
+            CHECK_INT(j.code[h], CR_ENOMEM);
+            CHECK_STR(j.err[h].msg, j.err[0].msg);
+        }
+        CHECK(strncmp(j.err[0].msg, "rank ", 5) == 0 && strstr(j.err[0].msg, ": no memory for "));
+        char **names;
+        size_t n;
+        CHECK_INT(cr_list_dir(&arena, dir, &names, &n, NULL), CR_OK);
+        CHECK_INT((int)n, 0);
+    }
+    CHECK(failures > 9);
+}
+
 int main(int argc, char **argv) {
     static const t_case cases[] = {CASE(same_bytes_for_any_placing), CASE(files_are_shared),
                                    CASE(exports_are_shared),         CASE(one_failure_reaches_all),
-                                   CASE(full_disk_of_one_holder),    CASE(unwanted_by_one_holder)};
+                                   CASE(full_disk_of_one_holder),    CASE(unwanted_by_one_holder),
+                                   CASE(no_memory_of_one_holder)};
     cr_arena_init(&arena, 0);
     root = mkdtemp(fast);
     if (!root) root = mkdtemp(plain);

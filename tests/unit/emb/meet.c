@@ -70,7 +70,10 @@ static void drop(data *d) {
 }
 
 typedef struct trial {
-    bool broken; /* one gradient is infinite */
+    bool broken;  /* one gradient is infinite */
+    bool starved; /* each allocation of a meeting fails once; for one holder: the others would wait
+                   */
+    int failures;
     struct result {
         cr_table tables[TABLES];
         double norm, most;
@@ -114,14 +117,28 @@ static void run(trial *t, const cr_lanes *lanes, int number) {
         int32_t off[ROWS + 1];
         cr_jagged sparse[2];
         part_of(&d, row0, n, off, sparse);
-        cr_batch b = {
-            .n_rows = n, .global_rows = ROWS, .n_sparse = 2, .sparse = sparse};
+        cr_batch b = {.n_rows = n, .global_rows = ROWS, .n_sparse = 2, .sparse = sparse};
         for (int i = 0; i < TABLES; i++)
             for (int k = 0; k < (i == 3 ? 2 : 1); k++)
                 cr_updater_set_grad(u, i, k, d.grad[i == 2 ? 2 : k] + row0 * D);
         cr_updater_group(u, &b, NULL);
         cr_updater_adjust(u, (cr_adjust){0.25f, 1, 0});
-        cr_updater_meet(u);
+        cr_err err;
+        cr_code code = CR_ENOMEM;
+        /* the first one fails; then one succeeds, and the next one fails */
+        for (uint64_t k = 1; t->starved && code == CR_ENOMEM; k = 2) {
+            cr_alloc_fail_after(k);
+            code = cr_updater_meet(u, &err);
+            cr_alloc_fail_after(0);
+            if (code != CR_OK) {
+                CHECK_INT(code, CR_ENOMEM);
+                CHECK(strstr(err.msg, "no memory for gradients of the table rows of a batch") !=
+                      NULL);
+                t->failures++;
+            }
+        }
+        if (!t->starved) code = cr_updater_meet(u, &err);
+        CHECK_INT(code, CR_OK);
         res->fine &= cr_updater_measure(u, 2, &res->norm);
         cr_updater_measure(u, INFINITY, &res->most);
         cr_updater_adjust(u, (cr_adjust){0.25f, 0.5f, 0.1f});
@@ -180,4 +197,21 @@ TEST(not_finite) {
     compare(true);
 }
 
-TEST_MAIN(CASE(same_as_one), CASE(not_finite))
+/* No memory is an error with a message, after which a meeting can be tried again. */
+TEST(no_memory) {
+    static const int one[MAX_HOLDERS + 1] = {LANES};
+    cr_kern_init();
+    trial whole = {0}, starved = {.starved = true};
+    run(&whole, all_lanes(LANES), 0);
+    holders hs;
+    holders_run(&hs, one, hold, &starved);
+    CHECK(starved.failures >= 4 * TABLES);
+    for (int i = 0; i < TABLES; i++)
+        CHECK(memcmp(cr_table_row(&starved.by[0].tables[i], 0),
+                     cr_table_row(&whole.by[0].tables[i], 0),
+                     (size_t)(VOCAB * whole.by[0].tables[i].stride) * sizeof(float)) == 0);
+    clear(&starved.by[0]);
+    clear(&whole.by[0]);
+}
+
+TEST_MAIN(CASE(same_as_one), CASE(not_finite), CASE(no_memory))
