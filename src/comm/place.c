@@ -31,8 +31,8 @@ static cr_code number(const char *name, const char *text, int64_t *out, cr_err *
 
 cr_code cr_place_find(cr_place *out, cr_err *err) {
     *out = (cr_place){.size = 1};
-    /* crank launch sets the variables of MPICH's mpiexec, and one of its own */
-    bool own = getenv(CR_LIFE_ENV) != NULL;
+    /* crank launch sets the variables of MPICH's mpiexec, and watches its ranks */
+    bool own = cr_life_is_watched();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *rank = getenv(rows[i].rank), *size = getenv(rows[i].size);
         int64_t r, n;

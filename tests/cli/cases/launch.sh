@@ -46,6 +46,10 @@ has_err "...logs3/attempt_0/0/stderr.log cannot be written: No space left on dev
 # more ranks than the usual number of open files has room for
 run sh -c 'ulimit -Sn 24; crank launch --standalone --nproc-per-node 6 --log_dir logs4 -- eval two/pipeline.config --set data_config.batch_size=8 --set train_config.lanes=8'
 ends 0
+# a run that was stopped says how it goes on: with the same launcher and as many ranks
+run env CRANK_TEST_KILL=step:3:TERM crank launch --standalone --nproc-per-node 2 -- train tiny.yaml --model_dir stopped --set data_config.batch_size=32 --set train_config.lanes=4
+ends 1
+has_out "next  crank launch --nproc-per-node 2 -- train stopped/pipeline.config --continue_train"
 # exit codes are the ranks'; their own message is what is read, once
 run crank launch --standalone --nproc-per-node 2 --max_restarts 3 -- train tiny.yaml --model_dir two
 ends 2

@@ -17,9 +17,12 @@ cp "$CRANK" own/crank
 run as_rank own/crank train tiny.yaml
 ends 1
 has_err "...mpiexec (MPICH) started 2 ranks, but this crank cannot join them: comm-mpich.so is missing beside .../own/crank; build crank with libmpich-dev installed"
-run env CRANK_LIFE=none OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 own/crank train tiny.yaml
+run env OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 own/crank train tiny.yaml
 ends 1
-has_err "...crank launch started 2 ranks, but ...; build crank with libopenmpi-dev installed"
+has_err "...mpirun (Open MPI) started 2 ranks, but ...; build crank with libopenmpi-dev installed"
+run own/crank launch --standalone --nproc-per-node 2 -- train tiny.yaml
+ends 1
+has_err "...crank launch started 2 ranks, but this crank cannot join them: comm-mpich.so is missing ..."
 echo text >own/comm-mpich.so
 run as_rank own/crank train tiny.yaml
 ends 1
