@@ -23,16 +23,11 @@
 
 static int fd = -1;
 static double silence; /* seconds after which the launcher counts as gone */
-static _Atomic uint64_t n_steps, n_calls;
-static _Atomic double entered; /* time of cr_now; 0: no call is under way */
+static _Atomic uint64_t n_steps;
 static _Atomic bool meeting;
 
 static void tell(void) {
-    double since = atomic_load(&entered), now = cr_now();
-    cr_life r = {.steps = atomic_load(&n_steps),
-                 .calls = atomic_load(&n_calls),
-                 .meets = atomic_load(&meeting)};
-    if (since > 0 && now > since) r.waits = (uint64_t)((now - since) * 1000) + 1;
+    cr_life r = {.steps = atomic_load(&n_steps), .meets = atomic_load(&meeting)};
     /* a full socket means that the launcher does not read: its silence is what counts then */
     (void)!send(fd, &r, sizeof r, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
@@ -104,13 +99,4 @@ void cr_life_step(void) {
 
 void cr_life_meet(bool meets) {
     atomic_store(&meeting, meets);
-}
-
-void cr_life_enter(void) {
-    atomic_fetch_add(&n_calls, 1);
-    if (fd >= 0) atomic_store(&entered, cr_now());
-}
-
-void cr_life_leave(void) {
-    if (fd >= 0) atomic_store(&entered, 0);
 }

@@ -17,8 +17,6 @@
 /* one packet from a rank to its agent; the agent's answer is one byte */
 typedef struct cr_life {
     uint64_t steps; /* training steps done by this process */
-    uint64_t calls; /* calls of comm.h begun */
-    uint64_t waits; /* milliseconds in the call that is under way; 0: none */
     uint64_t meets; /* 1: it has not met the other ranks yet */
 } cr_life;
 
@@ -31,8 +29,5 @@ bool cr_life_is_watched(void);
 void cr_life_step(void);
 /* cr_life_meet: the rank is about to meet the others (true), or has met them (false). */
 void cr_life_meet(bool meets);
-/* cr_life_enter and cr_life_leave stand around a call that waits for other ranks. */
-void cr_life_enter(void);
-void cr_life_leave(void);
 
 #endif

@@ -35,7 +35,8 @@ static struct flight {
     int n, cap;
 } flights[CR_COMM_SLOTS];
 
-static int failed(int e, const char *what, char why[CR_COMM_WHY]) {
+/* Has an MPI call worked? If not, why says what failed. */
+static int fine(int e, const char *what, char why[CR_COMM_WHY]) {
     char text[MPI_MAX_ERROR_STRING] = "";
     int n = 0;
     if (e == MPI_SUCCESS) return 1;
@@ -69,7 +70,7 @@ static int start(int *rank, int *size, int *local_rank, int *local_size, char wh
     MPI_Comm_size(MPI_COMM_WORLD, &n_ranks);
     MPI_Comm node;
     e = MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, self, MPI_INFO_NULL, &node);
-    if (!failed(e, "finding the ranks of this machine", why)) return 0;
+    if (!fine(e, "finding the ranks of this machine", why)) return 0;
     MPI_Comm_rank(node, local_rank);
     MPI_Comm_size(node, local_size);
     MPI_Comm_free(&node);
@@ -163,7 +164,7 @@ static int wait_for(MPI_Request *v, MPI_Status *status, int n, const char *what,
     double began = 0;
     for (int64_t tries = 0;; tries++) {
         int done = 0, e = MPI_Testall(n, v, &done, status);
-        if (e != MPI_SUCCESS) return failed(e, what, why);
+        if (!fine(e, what, why)) return 0;
         if (done) return 1;
         if (tries < SPINS) continue;
         if (tries < SPINS + YIELDS) {
@@ -234,7 +235,7 @@ static int share(void *data, size_t n, int from, char why[CR_COMM_WHY]) {
         MPI_Status st;
         int e =
             MPI_Ibcast((char *)data + at, (int)piece_of(n, at), MPI_BYTE, from, MPI_COMM_WORLD, &r);
-        if (!failed(e, what, why) || !wait_for(&r, &st, 1, what, why)) return 0;
+        if (!fine(e, what, why) || !wait_for(&r, &st, 1, what, why)) return 0;
     }
     return 1;
 }
@@ -254,7 +255,7 @@ static int gather(void *all, const size_t *at, char why[CR_COMM_WHY]) {
     MPI_Status st;
     int e = MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, counts, counts + n_ranks,
                             MPI_BYTE, MPI_COMM_WORLD, &r);
-    return failed(e, what, why) && wait_for(&r, &st, 1, what, why);
+    return fine(e, what, why) && wait_for(&r, &st, 1, what, why);
 }
 
 /* Returns room for one more request; NULL: there is no memory. */
@@ -303,7 +304,7 @@ static int exchange(int slot, const void *out, const size_t *out_at, void *in, c
     }
     size_t own = out_at[self + 1] - out_at[self];
     if (own > 0) memcpy((char *)in + in_at[self], (const char *)out + out_at[self], own);
-    return failed(e, "exchanging with other ranks", why);
+    return fine(e, "exchanging with other ranks", why);
 }
 
 static int arrived(int slot, char why[CR_COMM_WHY]) {

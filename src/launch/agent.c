@@ -402,7 +402,8 @@ void cr_agent_wish(cr_agent *a, int sig, int n) {
         cr_link_flush(&a->link, cr_now());
         if (n == 1 && !a->l->layout.is_head)
             cr_say(CR_LOG_INFO,
-                   "node 0 is asked to end the job on all nodes; a second signal ends this node");
+                   "node 0 is asked to end the job, or to let this node go; a second signal ends "
+                   "this node at once");
     }
     /* nobody else is asked twice: the second signal ends this node at once */
     if (!a->joined || n > 1) finish(a, 128 + sig, "");

@@ -60,11 +60,11 @@ static void fault_text(const cr_fault *f, const cr_node *x, const char *more, ch
 
 /* ---- nodes ---- */
 
-static cr_node *add_node(cr_head *h, int fd, double now) {
-    cr_err err;
+/* Takes over fd. NULL: err says why. */
+static cr_node *add_node(cr_head *h, int fd, double now, cr_err *err) {
     cr_node *x = cr_alloc(sizeof *x, "a node");
     *x = (cr_node){.slot = -1, .want = -1, .index = -1, .arrival = -1};
-    if (cr_link_init(&x->link, fd, true, false, &h->l->key, now, &err) != CR_OK) {
+    if (cr_link_init(&x->link, fd, true, false, &h->l->key, now, err) != CR_OK) {
         cr_free(x);
         return NULL;
     }
@@ -109,11 +109,11 @@ static int open_port(int port, cr_err *err) {
 cr_code cr_head_init(cr_head *h, const cr_launch *l, int own, double now, cr_err *err) {
     *h = (cr_head){.l = l, .listen_fd = -1, .listen_slot = -1, .since = now};
     cr_arena_init(&h->puts_arena, 0);
+    cr_node *x = add_node(h, own, now, err);
+    if (!x) return CR_ERUN;
+    x->own = true;
     if (!l->layout.standalone && (h->listen_fd = open_port(l->layout.port, err)) < 0)
         return CR_ERUN;
-    cr_node *x = add_node(h, own, now);
-    if (!x) return cr_fail(err, CR_ERUN, "no random numbers");
-    x->own = true;
     return CR_OK;
 }
 
@@ -404,7 +404,7 @@ static void welcome(cr_head *h, double now) {
     }
     if (n >= MOST_STRANGERS) cr_head_drop(h, oldest);
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    if (!add_node(h, fd, now)) close(fd);
+    (void)add_node(h, fd, now, NULL);
 }
 
 /* false: it was dropped */

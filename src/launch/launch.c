@@ -160,7 +160,10 @@ cr_code cr_launch_run(const cr_launch *l, int *exit_code, cr_err *err) {
         has_head = true;
         code = cr_head_init(&r.head, l, pair[0], now, err);
     }
-    if (code == CR_OK) code = cr_agent_init(&r.agent, l, pair[1], now, err);
+    if (code == CR_OK)
+        code = cr_agent_init(&r.agent, l, pair[1], now, err);
+    else if (pair[1] >= 0)
+        close(pair[1]);
     if (code == CR_OK) {
         has_agent = true;
         loop(&r);

@@ -121,7 +121,7 @@ static void flush_console(cr_outlet *s) {
     while (s->pending.n > 0 && s->console >= 0) {
         struct pollfd p = {.fd = s->console, .events = POLLOUT};
         if (poll(&p, 1, 0) != 1 || !(p.revents & POLLOUT)) {
-            if (p.revents & (POLLERR | POLLNVAL)) lose_console(s);
+            if (p.revents & (POLLERR | POLLHUP | POLLNVAL)) lose_console(s);
             return;
         }
         size_t k = s->pending.n < 4096 ? s->pending.n : 4096; /* fits when POLLOUT is there */

@@ -26,9 +26,8 @@ typedef struct cr_rank_plan {
                       */
     const char *run_id, *addr;
     int port;
-    double silence;    /* seconds: see life.h */
-    bool one_machine;  /* all ranks are on this machine: no port is opened */
-    bool head_console; /* this node's terminal is the one of the head */
+    double silence;   /* seconds: see life.h */
+    bool one_machine; /* all ranks are on this machine: no port is opened */
     const cr_output_plan *output;
 } cr_rank_plan;
 
