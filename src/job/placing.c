@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "job/env.h"
+#include "op/op.h"
 
 #define BIT(k)      (1U << (k))
 #define COLUMN_CUTS (BIT(CR_COLUMN_WISE) | BIT(CR_TABLE_COLUMN_WISE) | BIT(CR_GRID_SHARD))
@@ -183,6 +184,9 @@ cr_code cr_job_planner(const cr_job *j, int ranks, int per_node, double zipf, cr
         v[i].kinds = kinds_of(j, m->tables[i], ranks, per_node, diag);
     }
     cr_model_bytes(m, NULL, &tables, &dense);
+    double *steps = CR_NEW_N(a, double, m->n_axes + 1);
+    for (int i = 0; i < m->n_axes; i++)
+        steps[i] = cr_job_steps(j, i);
     int64_t batch = j->root->data_config->batch_size;
     *out = (cr_planner_job){.tables = v,
                             .n = m->n_tables,
@@ -190,7 +194,8 @@ cr_code cr_job_planner(const cr_job *j, int ranks, int per_node, double zipf, cr
                             .lanes = cr_lanes_for(j->root->train_config->lanes,
                                                   cr_mul_i64(batch, ranks)),
                             .dense_bytes = (double)dense,
-                            .dense_planes = cr_dense_planes(j)};
+                            .dense_planes = cr_dense_planes(j),
+                            .flops = cr_graph_flops(&m->graph, steps, true)};
     return diag->n_errors == before ? CR_OK : CR_ECONF;
 }
 

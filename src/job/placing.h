@@ -15,9 +15,9 @@
 #define CR_PLAN_FILE    "plan.json" /* in model_dir */
 
 /* cr_job_planner describes a training (cr_job_opts.train) with its tables for `ranks` ranks,
- * per_node of them on a machine. zipf is the popularity of ids. The number of ids per row comes
- * from the config; flops and buffers stay 0. A table whose constraints leave no way is an error,
- * unless there is one rank. out lives in the arena. */
+ * per_node of them on a machine. zipf is the popularity of ids. The number of ids per row and the
+ * lengths of sequences come from the config; buffers stay 0. A table whose constraints leave no way
+ * is an error, unless there is one rank. out lives in the arena. */
 CR_CHECKED cr_code cr_job_planner(const cr_job *j, int ranks, int per_node, double zipf,
                                   cr_arena *a, cr_planner_job *out, cr_diag *diag);
 /* cr_job_steps returns how many positions of an axis a row has: the most that the config allows. */

@@ -219,4 +219,9 @@ cr_node *cr_listwise(cr_graph *g, cr_node *logit, cr_node *y, const cr_session *
  * `weight` (-1: 1/n). The node is marked as a loss. */
 cr_node *cr_mean_loss(cr_graph *g, cr_node *x, int weight);
 
+/* flops.c: cr_graph_flops returns the operations of a graph per row of the batch: the multiply-adds
+ * of its products forward and, when training, backward where gradients go. Axis i has steps[i]
+ * positions per row. */
+double cr_graph_flops(const cr_graph *g, const double *steps, bool train);
+
 #endif

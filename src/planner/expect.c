@@ -4,8 +4,8 @@
  * n draws from V ids, the k-th with probability p(k) = k^-s / H, where H is the sum of all k^-s:
  * an id is among them with probability 1 - (1 - p)^n, and the expected number is the sum over k.
  * Tables have up to 10^11 rows, so ids beyond the first are taken in bands whose ends grow by a
- * seventh; within a band all ids count as the one at its geometric middle. The error is below 0.2
- * %.
+ * seventh; within a band all ids count as the one at its geometric middle. The error is below
+ * 0.2 %.
  */
 #include <math.h>
 

@@ -68,12 +68,9 @@ typedef struct cr_bench_data {
     double tables_ready;   /* seconds to allocate and fill the parameters */
     int64_t batches_bytes; /* bytes of v */
 } cr_bench_data;
-/* Returns the operations of the plain graph per row of the held batches: the multiply-adds of its
- * products forward and, when training, backward where gradients go. Work that sharing saves counts
- * as done. */
+/* cr_bench_flops returns the operations of the graph per row of the held batches (cr_graph_flops).
+ */
 double cr_bench_flops(const cr_bench_data *d, bool train);
-/* cr_graph_flops does so for a graph whose axes have `steps` positions per row. */
-double cr_graph_flops(const cr_graph *g, const double *steps, bool train);
 /* cr_bench_open builds the model with its parameters and reads at most max_batches (0: none). */
 CR_CHECKED cr_code cr_bench_open(cr_bench_data *d, const cr_bench_opts *o, bool train,
                                  int max_batches, cr_diag *diag);

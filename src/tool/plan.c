@@ -13,6 +13,7 @@
 #include "base/cpu.h"
 #include "base/file.h"
 #include "job/placing.h"
+#include "op/op.h"
 #include "tool/bench_int.h"
 
 #define SECONDS 0.15 /* of each measurement */
@@ -125,7 +126,7 @@ static cr_code sample(cr_job *j, int64_t want, counts *c, cr_diag *diag) {
 }
 
 /* Puts what the sample has into the job: ids per row, their popularity, lengths of sequences. */
-static cr_code use_sample(cr_job *j, int64_t rows, cr_planning *res, double *steps, cr_diag *diag) {
+static cr_code use_sample(cr_job *j, int64_t rows, cr_planning *res, cr_diag *diag) {
     cr_arena *a = &res->arena;
     int n = j->model->n_tables;
     counts c = {.ids = CR_NEW_N(a, double, n + 1),
@@ -140,7 +141,8 @@ static cr_code use_sample(cr_job *j, int64_t rows, cr_planning *res, double *ste
             cr_expect_zipf(c.ids[t] / c.batches, (double)v[t].n_rows, c.distinct[t] / c.batches);
     }
     for (int i = 0; i < j->model->n_axes; i++)
-        steps[i] = c.steps[i] / c.rows;
+        c.steps[i] /= c.rows;
+    res->job.flops = cr_graph_flops(&j->model->graph, c.steps, true);
     res->job.tables = v;
     res->sampled = (int64_t)c.rows;
     return CR_OK;
@@ -248,16 +250,12 @@ static void check_lanes(const cr_job *j, const cr_planner_machine *m, cr_planner
 
 static cr_code plan(cr_job *j, const cr_planning_opts *o, cr_planning *res, cr_diag *diag) {
     int ranks = o->nodes * o->per_node;
-    double *steps = CR_NEW_N(&res->arena, double, j->model->n_axes + 1);
     cr_planner_job *p = &res->job;
-    for (int i = 0; i < j->model->n_axes; i++)
-        steps[i] = cr_job_steps(j, i);
     CR_TRY(cr_job_planner(j, ranks, o->per_node, o->zipf, &res->arena, p, diag));
     for (int t = 0; t < p->n; t++) /* they outlive the job */
         ((cr_planner_table *)(uintptr_t)p->tables)[t].name =
             cr_arena_strdup(&res->arena, p->tables[t].name);
-    if (o->sample_rows > 0) CR_TRY(use_sample(j, o->sample_rows, res, steps, diag));
-    p->flops = cr_graph_flops(&j->model->graph, steps, true);
+    if (o->sample_rows > 0) CR_TRY(use_sample(j, o->sample_rows, res, diag));
     CR_TRY(buffers(j, ranks, p, diag));
     CR_TRY(describe_machine(j, o, res, diag));
     if (ranks > 1) check_lanes(j, &res->machine, p, diag);

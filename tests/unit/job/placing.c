@@ -95,6 +95,7 @@ TEST(tables) {
     CHECK_INT(user->kinds & 1U << CR_GRID_SHARD, 0);
     CHECK((user->kinds & 1U << CR_COLUMN_WISE) != 0);
     CHECK(p.dense_bytes > 0);
+    CHECK(p.flops > 0);
     CHECK_NEAR(p.dense_planes, 2, 0, 0);
     cr_job_close(&j);
     cr_diag_clear(&diag);
@@ -162,6 +163,9 @@ TEST(files) {
     int user = find(&j, "user_emb", false);
     CHECK_INT(j.model->tables[user]->placing->kind, CR_ROW_WISE);
     CHECK(j.plan && strstr(j.plan, "\"sharding_type\": \"row_wise\""));
+    /* the products are a part of the predicted step */
+    const char *dense = j.plan ? strstr(j.plan, "\"dense_s\": ") : NULL;
+    CHECK(dense && strtod(dense + strlen("\"dense_s\": "), NULL) > 1e-4);
     CHECK_INT(cr_mkdirs(j.root->model_dir, &err), CR_OK);
     snprintf(path, sizeof path, "%s/model/plan.json", dir);
     CHECK_INT(cr_file_write(path, j.plan, strlen(j.plan), &err), CR_OK);
