@@ -1,11 +1,12 @@
 #!/bin/sh
-# hosts.sh CRANK - crank launch on several hosts, which are network namespaces that this test makes and removes.
+# hosts.sh CRANK [quick] - crank launch on several hosts, which are network namespaces that this test makes and removes.
 #
+# quick: only what belongs to the quick tier. Two hosts train to the bytes of one process, and a killed rank, agent and node 0 are found.
 # Each host has its own name, address and link to a bridge; ranks talk TCP. Killed agents, a killed node 0, a cut link, a slow and
 # lossy link (where tc has netem), nodes that come and go: every run ends, says why in one line, leaves nothing running, and
 # where it may go on it ends with the bytes of one process. Exit code 77: this machine cannot run it, and why.
 set -u
-[ $# -ge 1 ] && [ -x "$1" ] || { echo "usage: hosts.sh CRANK" >&2; exit 2; }
+[ $# -ge 1 ] && [ -x "$1" ] || { echo "usage: hosts.sh CRANK [quick]" >&2; exit 2; }
 CRANK=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 CLI=$(cd "$(dirname "$0")/../cli" && pwd)
 [ -f "$(dirname "$CRANK")/comm-mpich.so" ] || { echo "crank was built without comm-mpich.so (package libmpich-dev)"; exit 77; }
@@ -54,6 +55,7 @@ done
 # ---- the words of a test ----
 cd "$CASE_DIR" || exit 1
 . "$CLI/lib.sh"
+mpi_leaks
 tiny_config
 tiny_data 960 64
 CRANK_JOB_SECRET=$(od -An -N16 -tx1 /dev/urandom | tr -d " \n") # nodes of another run of this test are strangers
@@ -121,6 +123,13 @@ passed() {
     echo "ok: $*"
     n_passed=$((n_passed + 1))
 }
+finish() {
+    clean
+    trap - EXIT
+    rm -rf "$CASE_DIR"
+    echo "$n_passed passed, 0 failed, $n_skipped skipped"
+    exit 0
+}
 out=$CASE_DIR/out
 err=$CASE_DIR/err
 
@@ -138,6 +147,18 @@ done
 tells 1 "this node has reached node 0 at 10.77.0.1:29500"
 tells 1 "the job has ended here with exit code 0"
 passed "two hosts, four ranks: the bytes of one process"
+
+both_held rank --max_restarts 1 --fault_timeout 20
+kill -9 "$held"
+host_ends 0 0
+host_ends 1 0
+for i in 0 1; do
+    tells $i "rank 3 on host host1 was killed by signal 9 (Killed); restart 1 of 1, from the last checkpoint"
+    tells $i "this is node $i of 2; training goes on from the last checkpoint"
+done
+same_weights one rank
+none_left
+passed "a killed rank on another host"
 
 both_held killed --fault_timeout 20
 since
@@ -158,6 +179,7 @@ tells 1 "crank launch: node 0 at 10.77.0.1:29500 is gone: the connection was clo
 wait "$pid_0"
 none_left
 passed "a killed node 0"
+[ "${2:-}" != quick ] || finish
 
 both_held head2 --max_restarts 2 --fault_timeout 20
 kill -9 "$pid_0"
@@ -204,18 +226,6 @@ tells 1 "node 0 at 10.77.0.1:29500 is gone: .*; the ranks of this node were ende
 same_weights one pause
 none_left
 passed "Ctrl-Z at another host, for too long: its ranks do not go on, and the job does when the host comes back"
-
-both_held rank --max_restarts 1 --fault_timeout 20
-kill -9 "$held"
-host_ends 0 0
-host_ends 1 0
-for i in 0 1; do
-    tells $i "rank 3 on host host1 was killed by signal 9 (Killed); restart 1 of 1, from the last checkpoint"
-    tells $i "this is node $i of 2; training goes on from the last checkpoint"
-done
-same_weights one rank
-none_left
-passed "a killed rank on another host"
 
 both_held term --fault_timeout 20
 kill -INT "$pid_1"
@@ -377,7 +387,4 @@ else
     echo "skipped: tc has no netem here"
     n_skipped=$((n_skipped + 1))
 fi
-clean
-trap - EXIT
-rm -rf "$CASE_DIR"
-echo "$n_passed passed, 0 failed, $n_skipped skipped"
+finish
