@@ -25,7 +25,7 @@ TEST(levels) {
     CHECK_STR(cr_cpu_level_name(CR_CPU_LEVELS), "?");
 }
 
-TEST(name) {
+TEST(own_name) {
     char name[96] = "";
     CHECK(cr_cpu_name(name) == name);
     CHECK(name[0] && name[0] != ' ' && strlen(name) < sizeof name);
@@ -80,4 +80,4 @@ TEST(machine) {
     CHECK(cr_mem_available() > 0);
 }
 
-TEST_MAIN(CASE(levels), CASE(wishes), CASE(machine))
+TEST_MAIN(CASE(levels), CASE(own_name), CASE(wishes), CASE(machine))
