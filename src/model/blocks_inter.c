@@ -33,7 +33,7 @@ const cr_block_type cr_block_cross_v2 = {
 CR_BLOCK_PLAIN(fm, "FMBlock", "The products of all pairs of vectors, added up: one vector");
 static void fm(cr_block_call *c, const void *conf) {
     (void)conf;
-    cr_block_give(c, cr_fm(c->g, c->x.node, count(c), c->x.D));
+    cr_block_give(c, cr_fm(c->g, c->x.node, 0, count(c), c->x.D));
 }
 const cr_block_type cr_block_fm = {
     .name = "fm",

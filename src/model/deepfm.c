@@ -57,8 +57,12 @@ static void build(cr_build *b, const deepfm_conf *c, bool with_fm) {
                     own_fm ? "fm" : "deep");
         return;
     }
-    cr_node *w = cr_row_sum(b->g, wide.node),
-            *f = with_fm ? cr_fm(b->g, fm.node, fm.F, fm.D) : NULL;
+    cr_node *w = cr_row_sum(b->g, wide.node), *f = NULL;
+    if (with_fm) {
+        int64_t from;
+        cr_node *x = cr_slice_of(fm.node, &from);
+        f = cr_fm(b->g, x, from, fm.F, fm.D);
+    }
     cr_node *h = cr_mlp(b->g, "deep_mlp", c->deep, deep.node, b->diag);
     if (c->final) {
         cr_node *x = cr_concat(b->g, with_fm ? (cr_node *[]){w, f, h} : (cr_node *[]){w, h},

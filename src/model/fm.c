@@ -50,7 +50,7 @@ static void build(cr_build *b, const void *conf) {
                                           : cr_group_build(b, group, at);
     cr_node *linear = cr_linear_part(b, cr_group_or(b, "wide", group), c->wide_init_fn, at);
     if (!one || !v.node || !linear || !cr_same_width(b, "fm", group, &v)) return;
-    cr_node *pairs = cr_row_sum(b->g, cr_fm(b->g, v.node, v.F, v.D));
+    cr_node *pairs = cr_row_sum(b->g, cr_fm(b->g, v.node, 0, v.F, v.D));
     cr_end_task(b, cr_add(b->g, (cr_node *[]){linear, pairs}, (float[]){1, 1}, 2));
 }
 

@@ -145,9 +145,9 @@ cr_node *cr_attention(cr_graph *g, cr_node *q, cr_node *k, cr_node *v, int64_t F
  * x_ji */
 cr_node *cr_ffm(cr_graph *g, cr_node *x, int64_t F, int64_t D);
 
-/* interact.c: x is F vectors of D */
-cr_node *cr_fm(cr_graph *g, cr_node *x, int64_t F, int64_t D);    /* -> D */
-cr_node *cr_pairs(cr_graph *g, cr_node *x, int64_t F, int64_t D); /* -> F (F-1) / 2 */
+/* interact.c: x is F vectors of D; fm takes those that begin with column `from` */
+cr_node *cr_fm(cr_graph *g, cr_node *x, int64_t from, int64_t F, int64_t D); /* -> D */
+cr_node *cr_pairs(cr_graph *g, cr_node *x, int64_t F, int64_t D);            /* -> F (F-1) / 2 */
 
 /* mix.c: sum over i of gate_i x_i; gate (n). */
 cr_node *cr_mix(cr_graph *g, cr_node *gate, cr_node *const *x, int n);
