@@ -9,6 +9,11 @@
 
 static void take(void *ctx, const cr_row_grads *r, float *scratch) {
     const cr_table *t = ctx;
+    if (t->optim->rows && !t->half) {
+        cr_optim_rows rows = cr_table_rows(t, r->id, r->n, r->more, r->g);
+        t->optim->rows(t->optim_conf, r->step, &rows);
+        return;
+    }
     for (int64_t k = 0; k < r->n; k++) {
         if (k + AHEAD < r->n + r->more) cr_table_fetch(t, r->id[k + AHEAD] - t->row0);
         cr_table_apply(t, r->id[k] - t->row0, r->id[k], r->step, r->g + k * t->D, scratch);

@@ -90,6 +90,12 @@ static inline float *cr_table_row(const cr_table *t, int64_t id) {
 CR_FETCH cr_table_fetch(const cr_table *t, int64_t id) {
     cr_fetch(cr_table_row(t, id), t->stride * (int64_t)sizeof(float), true);
 }
+/* cr_table_rows describes rows whose ids are given, with their gradients, to a rule. The weights
+ * must have 32 bits. */
+static inline cr_optim_rows cr_table_rows(const cr_table *t, const int64_t *id, int64_t n,
+                                          int64_t more, float *g) {
+    return (cr_optim_rows){t->records, t->stride, t->row0, t->D, id, n, more, g};
+}
 /* cr_table_view returns the view of a table whose rows lie in its own memory. */
 static inline cr_view cr_table_view(const cr_table *t, const int64_t *ids) {
     return (cr_view){t->records, t->stride, ids, t->D, t->half};

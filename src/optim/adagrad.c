@@ -95,6 +95,13 @@ CR_INLINE void row_body(float *restrict w, float *restrict m, const float *restr
 CR_SIMD(row, (float *restrict w, float *restrict m, const float *restrict g, int64_t D, float lr),
         (w, m, g, D, lr))
 
+CR_INLINE void rows_body(const cr_optim_rows *r, float lr) {
+#define ROW(w, m, g, D) row_body(w, m, g, D, lr)
+    CR_EACH_ROW(r, ROW);
+#undef ROW
+}
+CR_SIMD(rows, (const cr_optim_rows *r, float lr), (r, lr))
+
 static void adagrad_dense(const void *conf, const cr_optim_step *s, float *w, const float *g,
                           float *const *state, int64_t n) {
     const dense_adagrad_conf *c = conf;
@@ -105,6 +112,11 @@ static void adagrad_row(const void *conf, const cr_optim_step *s, float *w, floa
                         int64_t D) {
     (void)conf;
     row(w, state, g, D, (float)s->lr);
+}
+
+static void adagrad_rows(const void *conf, const cr_optim_step *s, const cr_optim_rows *r) {
+    (void)conf;
+    rows(r, (float)s->lr);
 }
 
 /* The two messages have this member at the same place (config.h). */
@@ -124,4 +136,5 @@ const cr_optim_type cr_optim_adagrad = {
     .state_init = adagrad_init,
     .dense = adagrad_dense,
     .row = adagrad_row,
+    .rows = adagrad_rows,
 };

@@ -18,6 +18,15 @@ typedef struct cr_optim_step {
     float pre[2]; /* prepare fills them; zeros: the rule computes them itself, more slowly */
 } cr_optim_step;
 
+/* Some rows of a table. Row i lies at base + (id[i] - row0) * stride: D weights, then its state. */
+typedef struct cr_optim_rows {
+    float *base;
+    int64_t stride, row0, D;
+    const int64_t *id; /* [n + more]; the last `more` come with the next calls */
+    int64_t n, more;
+    float *g; /* [n][D]; may be changed */
+} cr_optim_rows;
+
 typedef struct cr_optim_type {
     const char *name;
     /* floats of state per weight, and per row (only for tables) */
@@ -37,6 +46,8 @@ typedef struct cr_optim_type {
      * for tables. */
     void (*row)(const void *conf, const cr_optim_step *s, float *w, float *state, float *g,
                 int64_t D);
+    /* The same for many rows, where that is faster. NULL: row is called for each. */
+    void (*rows)(const void *conf, const cr_optim_step *s, const cr_optim_rows *r);
     /* Called once per step and message, after lr and t are set, to compute what depends only on t.
      * NULL: there is nothing. */
     void (*prepare)(const void *conf, cr_optim_step *s);

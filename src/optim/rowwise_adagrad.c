@@ -74,6 +74,20 @@ CR_SIMD(row,
          float l2, float decay),
         (w, m, g, D, lr, l2, decay))
 
+CR_INLINE void rows_body(const cr_optim_rows *r, float lr, float l2, float decay) {
+#define ROW(w, m, g, D) row_body(w, m, g, D, lr, l2, decay)
+    CR_EACH_ROW(r, ROW);
+#undef ROW
+}
+CR_SIMD(rows, (const cr_optim_rows *r, float lr, float l2, float decay), (r, lr, l2, decay))
+
+static void rowwise_adagrad_rows(const void *conf, const cr_optim_step *s, const cr_optim_rows *r) {
+    const rowwise_adagrad_conf *c = conf;
+    float wd = (float)c->weight_decay;
+    rows(r, (float)s->lr, c->weight_decay_mode == WD_L2 ? wd : 0.0F,
+         c->weight_decay_mode == WD_DECOUPLE ? wd : 0.0F);
+}
+
 static void rowwise_adagrad_row(const void *conf, const cr_optim_step *s, float *w, float *state,
                                 float *g, int64_t D) {
     const rowwise_adagrad_conf *c = conf;
@@ -95,4 +109,5 @@ const cr_optim_type cr_optim_rowwise_adagrad = {
     .state_names = rowwise_adagrad_names,
     .state_init = rowwise_adagrad_init,
     .row = rowwise_adagrad_row,
+    .rows = rowwise_adagrad_rows,
 };

@@ -118,6 +118,18 @@ static void sgd_row(const void *conf, const cr_optim_step *s, float *w, float *s
     plain(w, g, D, (float)s->lr, 0.0F);
 }
 
+CR_INLINE void rows_body(const cr_optim_rows *r, float lr) {
+#define ROW(w, state, g, D) (void)(state), plain_body(w, g, D, lr, 0.0F)
+    CR_EACH_ROW(r, ROW);
+#undef ROW
+}
+CR_SIMD(rows, (const cr_optim_rows *r, float lr), (r, lr))
+
+static void sgd_rows(const void *conf, const cr_optim_step *s, const cr_optim_rows *r) {
+    (void)conf;
+    rows(r, (float)s->lr);
+}
+
 static const char *const sgd_names[] = {"momentum_buffer"};
 const cr_optim_type cr_optim_sgd = {
     .name = "sgd",
@@ -130,4 +142,5 @@ const cr_optim_type cr_optim_row_sgd = {
     .name = "sgd",
     .state_names = sgd_names,
     .row = sgd_row,
+    .rows = sgd_rows,
 };

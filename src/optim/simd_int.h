@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#include "base/err.h"
+#include "base/mem.h"
 #include "kern/kern.h"
 
 #ifdef __clang__
@@ -56,5 +56,25 @@
             block(i_, 1);                                                                          \
         }                                                                                          \
     } while (0)
+
+/* Runs row(w, state, g, D) for all rows of a cr_optim_rows, while later ones are fetched. The
+ * compiler knows D where it is 1 or 16. */
+#define CR_ROWS_AHEAD 8
+#define CR_EACH_ROW(r, row)                                                                        \
+    do {                                                                                           \
+        switch ((r)->D) {                                                                          \
+        case 1: CR_EACH_ROW_OF(r, row, 1); break;                                                  \
+        case 16: CR_EACH_ROW_OF(r, row, 16); break;                                                \
+        default: CR_EACH_ROW_OF(r, row, (r)->D);                                                   \
+        }                                                                                          \
+    } while (0)
+#define CR_EACH_ROW_OF(r, row, width)                                                              \
+    for (int64_t k_ = 0; k_ < (r)->n; k_++) {                                                      \
+        float *w_ = (r)->base + ((r)->id[k_] - (r)->row0) * (r)->stride;                           \
+        if (k_ + CR_ROWS_AHEAD < (r)->n + (r)->more)                                               \
+            cr_fetch((r)->base + ((r)->id[k_ + CR_ROWS_AHEAD] - (r)->row0) * (r)->stride,          \
+                     (r)->stride * (int64_t)sizeof(float), true);                                  \
+        row(w_, w_ + (width), (r)->g + k_ * (width), (int64_t)(width));                            \
+    }
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * levels.c - every rule gives the same bits on each CPU level.
+ * levels.c - every rule gives the same bits on each CPU level, and for many rows as for one.
  *
  * The rules are those of the two families, so a new one is tested as soon as it is listed. Of its
  * message every combination is tried: flags on and off, each word of an enum, decay and the like
@@ -66,9 +66,14 @@ static void fill(float *x, int64_t n, uint64_t seed, bool wild) {
     }
 }
 
+/* which function of a rule is called */
+typedef enum way { DENSE, ROW, ROWS } way;
+
 /* one training: weights, then planes of state, then a guard in out; floats written are returned */
-static int64_t train(float *out, const cr_optim_type *type, const void *conf, bool dense, int64_t D,
+static int64_t train(float *out, const cr_optim_type *type, const void *conf, way how, int64_t D,
                      bool wild) {
+    static const int64_t id[] = {7};
+    bool dense = how == DENSE;
     float g[MAX_D], *state[PLANES] = {0}, *rest = out + D;
     int64_t planes = type->elem_state, size = D * (1 + planes) + (dense ? 0 : type->row_state);
     CHECK(planes <= PLANES && size < ROOM);
@@ -84,8 +89,10 @@ static int64_t train(float *out, const cr_optim_type *type, const void *conf, bo
         fill(g, D, (uint64_t)t + 10, wild);
         if (dense)
             type->dense(conf, &s, out, g, state, D);
-        else
+        else if (how == ROW)
             type->row(conf, &s, out, rest, g, D);
+        else
+            type->rows(conf, &s, &(cr_optim_rows){out, size, id[0], D, id, 1, 0, g});
     }
     CHECK(out[size] == 12345.0F);
     return size;
@@ -127,21 +134,24 @@ static void keep_or_compare(record *r, const float *got, int64_t n, const char *
 }
 
 static void run_family(record *r, const cr_oneof *family, bool dense) {
-    float out[ROOM];
+    float out[ROOM], many[ROOM];
     cr_arena arena;
     cr_diag diag;
     cr_arena_init(&arena, 0);
     cr_diag_init(&diag);
     for (const cr_oneof_member *m = family->members; m->key; m++) {
         void *conf = cr_conf_bind(&arena, m->msg, NULL, &diag);
-        for (int64_t form = 0; form < n_combinations(m->msg); form++) {
-            set_combination(conf, m->msg, form);
+        for (int64_t which = 0; which < n_combinations(m->msg); which++) {
+            set_combination(conf, m->msg, which);
             const cr_optim_type *type = cr_optim_of(&(cr_choice){m, conf});
             CHECK(dense ? type->dense != NULL : type->row != NULL);
             for (int64_t D = 1; D <= MAX_D; D += D < 40 ? 1 : 13)
                 for (int wild = 0; wild < 2; wild++) {
-                    int64_t n = train(out, type, conf, dense, D, wild);
-                    keep_or_compare(r, out, n, m->key, form, D);
+                    int64_t n = train(out, type, conf, dense ? DENSE : ROW, D, wild);
+                    keep_or_compare(r, out, n, m->key, which, D);
+                    if (dense || !type->rows) continue;
+                    train(many, type, conf, ROWS, D, wild);
+                    CHECK(same(out, many, n));
                 }
         }
     }
