@@ -1,25 +1,27 @@
 /*
- * group.c - a least-significant-digit radix sort of (id, entry) pairs with 11-bit digits. It makes
- * as many passes as the distance from the smallest to the largest id of the batch needs (one for a
- * small vocabulary), and skips the passes whose digit is the same in all ids. One read takes all
- * histograms; each has as many bins as its digit can have in that range.
+ * group.c - a least-significant-digit radix sort of the ids of a batch.
+ *
+ * What is sorted are words of 64 bits: 32 bits of the id, counted from the smallest one, above the
+ * number of the entry. If the distance from the smallest to the largest id has more than 32 bits,
+ * the words are sorted by the low half of the ids and then again by the high half. So the work
+ * depends on the range of the ids and not on their size. The bits of the range are divided into
+ * digits of equal length, as many as cost least. One read takes all histograms, and a pass whose
+ * digit is the same in all ids is left out.
  *
  * The sort is stable: the entries of one id stay in lane order, which is the order in which their
- * gradients are summed.
+ * gradients are summed. The result is written in the order in which it is read, so that a step
+ * later, when nothing of it is left in the caches, the CPU can fetch it ahead.
  */
 #include "emb/group.h"
 
 #include <string.h>
 
-#define DIGIT      11
-#define BINS       (1 << DIGIT)
-#define MAX_PASSES 6
-#define ALL_BINS   (5 * BINS + (1 << (64 - 5 * DIGIT))) /* the last digit has fewer bits */
+_Static_assert(CR_MAX_LANES == CR_ENTRY_LANES, "an entry has room for every lane");
 
-typedef struct pair {
-    uint64_t id;
-    uint32_t entry;
-} pair;
+#define MAX_DIGIT  12 /* bits */
+#define MAX_PASSES 8  /* of one half of the ids */
+#define MAX_BINS   8192
+#define WHAT       "grouping of ids"
 
 void cr_group_clear(cr_group *g) {
     cr_free(g->mem);
@@ -27,64 +29,80 @@ void cr_group_clear(cr_group *g) {
     g->cap = 0;
 }
 
+void cr_group_room_clear(cr_group_room *room) {
+    cr_free(room->mem);
+    *room = (cr_group_room){0};
+}
+
 typedef struct arrays {
-    pair *a, *b;
-    int64_t *id, *seg, *head_seg;
-    uint32_t *entry, *head, *row, *pos, *slot;
-    uint16_t *lane;
+    /* the words that are sorted, and room for as many */
+    uint64_t *from, *to;
+    /* by entry, in the order of collect: lane by lane, inside a lane feature by feature */
+    uint64_t *key; /* the id */
+    cr_entry *place;
+    uint32_t *at; /* its pos */
+    /* results */
+    int64_t *id;
+    uint32_t *seg, *head_seg, *pos;
+    cr_entry *entry, *head;
 } arrays;
 
 static size_t up64(size_t n) {
     return (n + 63) / 64 * 64;
 }
 
-/* Returns how many ids to allocate for when a batch has n of them. */
-static size_t room_for(const cr_group *g, int64_t n) {
-    return (size_t)(g->mem && n <= g->cap ? g->cap : n + n / 4 + 64);
+/* Returns for how many ids there must be memory when a batch has n of them. Memory is kept while no
+ * batch is larger than all before it. */
+static int64_t room_for(const void *mem, int64_t cap, int64_t n) {
+    return mem && n <= cap ? cap : n + n / 4 + 64;
 }
 
-/* One block of memory holds everything. It is kept while no batch is larger than all before it. */
-static size_t size_of(size_t c) {
-    return 2 * up64(c * sizeof(pair)) + 3 * up64((c + 1) * sizeof(int64_t)) +
-           5 * up64(c * sizeof(uint32_t)) + up64(c * sizeof(uint16_t));
+/* Results of c ids, in one block. */
+static size_t size_of(int64_t c) {
+    size_t n = (size_t)c + 1;
+    return 3 * up64(n * sizeof(uint64_t)) + 3 * up64(n * sizeof(uint32_t));
+}
+static size_t room_size(int64_t c) {
+    size_t n = (size_t)c + 1;
+    return 4 * up64(n * sizeof(uint64_t)) + up64(n * sizeof(uint32_t));
 }
 
-static void give(cr_group *g, void *mem, size_t c) {
-    cr_group_clear(g);
-    g->mem = mem;
-    g->cap = (int64_t)c;
+static void give(void **at, int64_t *cap, void *mem, int64_t c) {
+    cr_free(*at);
+    *at = mem;
+    *cap = c;
 }
 
-static arrays carve(cr_group *g, int64_t n) {
-    size_t c = room_for(g, n);
-    if (c != (size_t)g->cap) give(g, cr_alloc(size_of(c), "grouping of ids"), c);
+static arrays carve(cr_group *g, cr_group_room *room, int64_t n) {
+    int64_t c = room_for(g->mem, g->cap, n), w = room_for(room->mem, room->cap, n);
+    if (c != g->cap) give(&g->mem, &g->cap, cr_alloc(size_of(c), WHAT), c);
+    if (w != room->cap) give(&room->mem, &room->cap, cr_alloc(room_size(w), WHAT), w);
     char *p = g->mem;
     arrays m;
-#define TAKE(member, T, count)                                                                     \
+#define TAKE(member, T)                                                                            \
     m.member = (T *)(void *)p;                                                                     \
-    p += up64((count) * sizeof(T))
-    TAKE(a, pair, c);
-    TAKE(b, pair, c);
-    TAKE(id, int64_t, c + 1);
-    TAKE(seg, int64_t, c + 1);
-    TAKE(head_seg, int64_t, c + 1);
-    TAKE(entry, uint32_t, c);
-    TAKE(head, uint32_t, c);
-    TAKE(row, uint32_t, c);
-    TAKE(pos, uint32_t, c);
-    TAKE(slot, uint32_t, c);
-    TAKE(lane, uint16_t, c);
+    p += up64(((size_t)c + 1) * sizeof(T))
+    TAKE(id, int64_t);
+    TAKE(entry, cr_entry);
+    TAKE(head, cr_entry);
+    TAKE(pos, uint32_t);
+    TAKE(seg, uint32_t);
+    TAKE(head_seg, uint32_t);
+    p = room->mem;
+    c = w;
+    TAKE(from, uint64_t);
+    TAKE(to, uint64_t);
+    TAKE(key, uint64_t);
+    TAKE(place, cr_entry);
+    TAKE(at, uint32_t);
 #undef TAKE
     return m;
 }
 
-static uint32_t add(arrays *m, uint32_t e, int64_t id, int64_t row, int64_t pos, int slot,
-                    int lane) {
-    m->a[e] = (pair){(uint64_t)id, e};
-    m->row[e] = (uint32_t)row;
-    m->pos[e] = (uint32_t)pos;
-    m->slot[e] = (uint32_t)slot;
-    m->lane[e] = (uint16_t)lane;
+static uint32_t add(arrays *m, uint32_t e, int64_t id, int64_t row, int64_t pos, uint32_t at) {
+    m->key[e] = (uint64_t)id;
+    m->place[e] = (cr_entry){(uint32_t)row, at};
+    m->at[e] = (uint32_t)pos;
     return e + 1;
 }
 
@@ -108,9 +126,10 @@ static int64_t collect(cr_group *g, const cr_batch *b, const int32_t *const *axe
         for (int s = 0; s < g->n_slots; s++) {
             const cr_jagged *j = &b->sparse[g->slots[s].slot];
             const int32_t *axis = g->slots[s].seq ? axes[g->slots[s].seq - 1] : NULL;
+            uint32_t at = (uint32_t)(s * CR_ENTRY_LANES + lane);
             if (!j->off && !axis) {
                 for (int64_t r = r0; r < r1; r++)
-                    e = add(m, e, j->ids[r], r, r, s, lane);
+                    e = add(m, e, j->ids[r], r, r, at);
                 continue;
             }
             for (int64_t r = r0; r < r1; r++) {
@@ -118,54 +137,108 @@ static int64_t collect(cr_group *g, const cr_batch *b, const int32_t *const *axe
                 for (int64_t i = from; i < end; i++, row++)
                     for (int64_t k = j->off ? j->off[i] : i; k < (j->off ? j->off[i + 1] : i + 1);
                          k++)
-                        e = add(m, e, j->ids[k], row, k, s, lane);
+                        e = add(m, e, j->ids[k], row, k, at);
             }
         }
     }
     return e;
 }
 
-static int digit(uint64_t id, int p) {
-    return (int)((id >> (p * DIGIT)) & (BINS - 1));
+/* Writes the lane of each row. */
+static void number_lanes(uint16_t *lane_of, const cr_batch *b, const cr_lanes *lanes) {
+    int64_t all = cr_lanes_all(lanes, b->n_rows, b->global_rows), row0 = cr_lanes_row0(lanes, all);
+    int64_t r = 0;
+    for (int lane = 0; lane < lanes->n; lane++)
+        for (int64_t end = cr_lane_begin(all, lanes->all, lanes->first + lane + 1) - row0; r < end;
+             r++)
+            lane_of[r] = (uint16_t)lane;
 }
 
-/* Sorts the entries by id, taken as an unsigned number. *passes receives how often they were
- * moved. */
-static pair *sort(arrays *m, int64_t n, int *passes) {
-    uint32_t counts[ALL_BINS];
-    uint64_t low = n > 0 ? m->a[0].id : 0, high = low;
+/* Chooses the number of digits for n numbers of so many bits. A pass moves every number, and clears
+ * and sums up a bin for each value of the digit, which costs about a third as much per bin. */
+static int digits_for(int bits, int64_t n) {
+    int best = (bits + MAX_DIGIT - 1) / MAX_DIGIT;
+    int64_t least = INT64_MAX;
+    for (int p = best; p > 0 && p <= MAX_PASSES; p++) {
+        int64_t cost = p * (3 * n + ((int64_t)1 << ((bits + p - 1) / p)));
+        if (cost >= least) break;
+        least = cost;
+        best = p;
+    }
+    return best;
+}
+
+/* One sort by half of the ids. */
+typedef struct by_half {
+    const uint64_t *key; /* by entry */
+    uint64_t low;        /* what is sorted is key - low: */
+    bool upper;          /* its upper 32 bits, of words that were sorted by the lower ones */
+    int digits, size;    /* number of digits, and bits of each */
+} by_half;
+
+/* Makes the words and counts how often each digit has each value. */
+CR_INLINE void make_words(arrays *m, int64_t n, const by_half *h, const int digits,
+                          uint32_t *counts) {
+    int size = h->size;
+    uint64_t mask = ((uint64_t)1 << size) - 1;
     for (int64_t i = 0; i < n; i++) {
-        low = m->a[i].id < low ? m->a[i].id : low;
-        high = m->a[i].id > high ? m->a[i].id : high;
-    }
-    uint64_t range = high - low;
-    int digits = 0, bins[MAX_PASSES]; /* bins: how many values each digit can have */
-    for (; digits < MAX_PASSES && range >> (digits * DIGIT) != 0; digits++) {
-        uint64_t most = range >> (digits * DIGIT);
-        bins[digits] = most < BINS ? (int)most + 1 : BINS;
-        memset(counts + digits * BINS, 0, (size_t)bins[digits] * sizeof(*counts));
-    }
-    for (int64_t i = 0; i < n; i++)
+        uint64_t e = h->upper ? (uint32_t)m->from[i] : (uint64_t)i, key = h->key[e] - h->low;
+        key = h->upper ? key >> 32 : (uint32_t)key;
+        m->from[i] = key << 32 | e;
         for (int p = 0; p < digits; p++)
-            counts[p * BINS + digit(m->a[i].id - low, p)]++;
-    pair *from = m->a, *to = m->b;
-    *passes = 0;
-    for (int p = 0; p < digits; p++) {
-        uint32_t *count = counts + p * BINS, at = 0;
-        if (count[digit(from[0].id - low, p)] == n) continue;
+            counts[((uint64_t)p << size) + (key >> (p * size) & mask)]++;
+    }
+}
+
+/* Sorts the entries by the low `bits` of one half of the ids, and counts the passes. The result is
+ * in m->from: the entry's number below its key. */
+static void sort_half(arrays *m, int64_t n, by_half h, int bits, int *passes) {
+    uint32_t counts[MAX_BINS];
+    h.digits = digits_for(bits, n);
+    h.size = h.digits ? (bits + h.digits - 1) / h.digits : 0;
+    uint64_t bins = (uint64_t)1 << h.size, mask = bins - 1;
+    memset(counts, 0, (size_t)h.digits * bins * sizeof(*counts));
+    switch (h.digits) { /* numbers that the compiler knows */
+    case 1: make_words(m, n, &h, 1, counts); break;
+    case 2: make_words(m, n, &h, 2, counts); break;
+    case 3: make_words(m, n, &h, 3, counts); break;
+    default: make_words(m, n, &h, h.digits, counts);
+    }
+    for (int p = 0; p < h.digits; p++) {
+        uint32_t *count = counts + (uint64_t)p * bins, at = 0;
+        int shift = 32 + p * h.size;
+        const uint64_t *from = m->from;
+        uint64_t *to = m->to;
+        if (count[from[0] >> shift & mask] == n) continue;
         ++*passes;
-        for (int k = 0; k < bins[p]; k++) {
+        for (uint64_t k = 0; k < bins; k++) {
             uint32_t c = count[k];
             count[k] = at;
             at += c;
         }
         for (int64_t i = 0; i < n; i++)
-            to[count[digit(from[i].id - low, p)]++] = from[i];
-        pair *t = from;
-        from = to;
-        to = t;
+            to[count[from[i] >> shift & mask]++] = from[i];
+        m->to = m->from;
+        m->from = to;
     }
-    return from;
+}
+
+/* Sorts the entries by id, taken as an unsigned number, and returns the smallest id. Afterwards the
+ * upper half of a word of m->from holds the id above the smallest one, unless *large. */
+static uint64_t sort(arrays *m, const uint64_t *key, int64_t n, bool *large, int *passes) {
+    uint64_t low = n > 0 ? key[0] : 0, high = low;
+    for (int64_t i = 0; i < n; i++) {
+        low = key[i] < low ? key[i] : low;
+        high = key[i] > high ? key[i] : high;
+    }
+    int bits = high > low ? 64 - __builtin_clzll(high - low) : 0;
+    *passes = 0;
+    *large = bits > 32;
+    if (n == 0) return low;
+    sort_half(m, n, (by_half){.key = key, .low = low}, *large ? 32 : bits, passes);
+    if (*large)
+        sort_half(m, n, (by_half){.key = key, .low = low, .upper = true}, bits - 32, passes);
+    return low;
 }
 
 int64_t cr_group_ids(const cr_batch *b, int slot) {
@@ -181,53 +254,88 @@ static int64_t all_ids(const cr_group *g, const cr_batch *b) {
     return n;
 }
 
-cr_code cr_group_fit(cr_group *g, const cr_batch *b, cr_err *err) {
+static cr_code fit(void **mem, int64_t *cap, int64_t n, size_t (*size)(int64_t), cr_err *err) {
+    int64_t c = room_for(*mem, *cap, n);
+    if (c == *cap) return CR_OK;
+    void *more;
+    CR_TRY(cr_try_alloc(&more, size(c), WHAT, err));
+    give(mem, cap, more, c);
+    return CR_OK;
+}
+
+cr_code cr_group_fit(cr_group *g, cr_group_room *rooms, int n_rooms, const cr_batch *b,
+                     cr_err *err) {
     int64_t n = all_ids(g, b);
     if (n > UINT32_MAX)
         return cr_fail(err, CR_EDATA, "a batch has %lld ids for one table; use smaller batches",
                        (long long)n);
-    size_t c = room_for(g, n);
-    if (c == (size_t)g->cap) return CR_OK;
-    void *mem;
-    CR_TRY(cr_try_alloc(&mem, size_of(c), "grouping of ids", err));
-    give(g, mem, c);
-    return CR_OK;
+    for (int i = 0; i < n_rooms; i++)
+        CR_TRY(fit(&rooms[i].mem, &rooms[i].cap, n, room_size, err));
+    return fit(&g->mem, &g->cap, n, size_of, err);
 }
 
-void cr_group_run(cr_group *g, const cr_batch *b, const int32_t *const *axes,
+/* How entries are found from their numbers. */
+typedef enum kind {
+    ROWS,  /* a single feature with one id per row: the number is the row */
+    OTHER, /* m->place and m->at have them */
+    LARGE, /* the same, and m->key has the ids */
+} kind;
+
+/* Writes the sorted entries and their heads. What differs between kinds is known to the compiler.
+ */
+CR_INLINE void emit(cr_group *g, const arrays *m, int64_t n, uint64_t low, const kind k) {
+    const uint16_t *lane = (const uint16_t *)m->place; /* ROWS: by row */
+    uint32_t u = 0, h = 0, before = UINT32_MAX;        /* no entry has this lane and feature */
+    uint64_t last = 0;
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t e = (uint32_t)m->from[i];
+        uint64_t id = k == LARGE ? m->key[e] : low + (m->from[i] >> 32);
+        cr_entry place = k == ROWS ? (cr_entry){e, lane[e]} : m->place[e];
+        bool next = i == 0 || id != last;
+        m->entry[i] = place;
+        if (k != ROWS) m->pos[i] = m->at[e];
+        m->head[h] = place;
+        m->id[u] = (int64_t)id;
+        m->seg[u] = (uint32_t)i;
+        m->head_seg[u] = h;
+        h += next || place.at != before;
+        u += next;
+        before = place.at;
+        last = id;
+    }
+    m->seg[u] = (uint32_t)n;
+    m->head_seg[u] = h;
+    g->n = n;
+    g->n_uniq = u;
+}
+
+void cr_group_run(cr_group *g, cr_group_room *room, const cr_batch *b, const int32_t *const *axes,
                   const cr_lanes *lanes) {
     int64_t n = all_ids(g, b);
     if (n > UINT32_MAX) CR_BUG("a batch has more ids than entries can be numbered");
-    arrays m = carve(g, n);
-    n = collect(g, b, axes, lanes, &m);
-    const pair *p = sort(&m, n, &g->passes);
-    int64_t u = 0, h = 0, before = -1; /* no entry has the place -1 */
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t e = p[i].entry;
-        int64_t place = (int64_t)m.lane[e] * g->n_slots + m.slot[e];
-        bool next = i == 0 || p[i].id != p[i - 1].id;
-        m.entry[i] = e;
-        m.head[h] = e;
-        m.id[u] = (int64_t)p[i].id;
-        m.seg[u] = i;
-        m.head_seg[u] = h;
-        h += next || place != before;
-        u += next;
-        before = place;
-    }
-    m.seg[u] = n;
-    m.head_seg[u] = h;
-    g->n = n;
-    g->n_uniq = u;
+    if (g->n_slots > CR_ENTRY_SLOTS) CR_BUG("a table has more features than can be numbered");
+    arrays m = carve(g, room, n);
+    const cr_jagged *j = &b->sparse[g->slots[0].slot];
+    bool rows = g->n_slots == 1 && !g->slots[0].seq && !j->off, large;
+    const uint64_t *key = rows ? (const uint64_t *)(const void *)j->ids : m.key;
+    if (rows)
+        number_lanes((uint16_t *)m.place, b, lanes);
+    else
+        n = collect(g, b, axes, lanes, &m);
+    uint64_t low = sort(&m, key, n, &large, &g->passes);
+    if (large && rows) collect(g, b, axes, lanes, &m);
+    if (large)
+        emit(g, &m, n, low, LARGE);
+    else if (rows)
+        emit(g, &m, n, low, ROWS);
+    else
+        emit(g, &m, n, low, OTHER);
     g->id = m.id;
     g->seg = m.seg;
     g->entry = m.entry;
+    g->pos = rows && !large ? NULL : m.pos;
     g->head = m.head;
     g->head_seg = m.head_seg;
-    g->row = m.row;
-    g->pos = m.pos;
-    g->slot = g->n_slots > 1 ? m.slot : NULL;
-    g->lane = m.lane;
 }
 
 int64_t cr_ids_find(const int64_t *ids, int64_t n, int64_t id) {

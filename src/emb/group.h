@@ -6,6 +6,7 @@
 
 #include "data/batch.h"
 #include "graph/part.h"
+#include "kern/kern.h"
 
 /* One feature that is grouped: all ids of its rows or, for a sequence, the ids at the positions of
  * an axis (which may be fewer than the sequence has steps). */
@@ -14,8 +15,10 @@ typedef struct cr_group_slot {
     int seq; /* 0: its rows; k: the positions of axis k - 1 */
 } cr_group_slot;
 
-/* The ids of one list of features in one batch. Entries are numbered lane by lane, inside a lane
- * feature by feature, inside a feature row by row. */
+/* The ids of one list of features in one batch. An entry says where the gradient of an id's lookup
+ * lies: the row of the batch, or the position on the axis; the lane, one of this holder from 0 on;
+ * the slot, an index into the features of the group. The entries of an id are ordered by lane,
+ * inside a lane by feature, inside a feature by row. */
 typedef struct cr_group {
     /* the features that are grouped */
     const cr_group_slot *slots;
@@ -25,29 +28,35 @@ typedef struct cr_group {
     int64_t n_uniq;        /* distinct ids */
     int passes;            /* how often the sort moved the entries */
     const int64_t *id;     /* [n_uniq] ascending as unsigned numbers */
-    const int64_t *seg;    /* [n_uniq + 1] into entry */
-    const uint32_t *entry; /* [n] entry numbers; ascending inside a segment */
+    const uint32_t *seg;   /* [n_uniq + 1] into entry */
+    const cr_entry *entry; /* [n] */
+    const uint32_t *pos;   /* [n] beside entry: index into the feature's ids; NULL: it is the row */
     /* heads: of all entries with the same id, lane and feature only the first. It holds the sum of
      * their gradients where the lookup made that sum. */
-    const uint32_t *head;
-    const int64_t *head_seg; /* [n_uniq + 1] into head */
-    const uint32_t *row;     /* [n] by entry: row of the batch, or position on the axis */
-    const uint32_t *pos;     /* [n] by entry: index into the feature's ids (its weight) */
-    const uint32_t *slot;    /* [n] by entry: index into slots; NULL when there is only one */
-    const uint16_t *lane;    /* [n] by entry: lane of this holder, from 0 on */
+    const cr_entry *head;
+    const uint32_t *head_seg; /* [n_uniq + 1] into head */
     /* memory, which grows when a batch needs more */
     void *mem;
     int64_t cap;
 } cr_group;
 
+/* The working memory of one thread that groups. It serves one group after the other, so that it
+ * stays in the caches. All zeros is empty. */
+typedef struct cr_group_room {
+    void *mem;
+    int64_t cap;
+} cr_group_room;
+void cr_group_room_clear(cr_group_room *room);
+
 /* cr_group_run groups the batch b, which has the rows of this holder's lanes. axes[k] says where
  * the positions of each row begin on axis k; NULL: there are no axes. */
-void cr_group_run(cr_group *g, const cr_batch *b, const int32_t *const *axes,
+void cr_group_run(cr_group *g, cr_group_room *room, const cr_batch *b, const int32_t *const *axes,
                   const cr_lanes *lanes);
-/* cr_group_fit makes room for the ids of a batch and reports when there is no memory. Without it
- * cr_group_run makes the room itself, and aborts when it cannot. cr_group_ids returns how many ids
- * a feature has in a batch. */
-CR_CHECKED cr_code cr_group_fit(cr_group *g, const cr_batch *b, cr_err *err);
+/* cr_group_fit makes room for the ids of a batch, also in n_rooms rooms, and reports when there is
+ * no memory. Without it cr_group_run makes the room itself, and aborts when it cannot. cr_group_ids
+ * returns how many ids a feature has in a batch. */
+CR_CHECKED cr_code cr_group_fit(cr_group *g, cr_group_room *rooms, int n_rooms, const cr_batch *b,
+                                cr_err *err);
 int64_t cr_group_ids(const cr_batch *b, int slot);
 /* cr_ids_find returns the place of the first of ids[0 .. n) that is not below id. The ids ascend as
  * unsigned numbers, as those of a group do. */

@@ -189,8 +189,8 @@ void cr_row_meet_ids_here(cr_row_meet *m, int from, const cr_group *g) {
 
 static uint32_t mask_of(const cr_row_meet *m, const cr_group *g, int64_t k) {
     unsigned mask = 0;
-    for (int64_t i = g->head_seg[k]; i < g->head_seg[k + 1]; i++)
-        mask |= 1U << m->node_of[m->lanes->first + g->lane[g->head[i]]];
+    for (uint32_t i = g->head_seg[k]; i < g->head_seg[k + 1]; i++)
+        mask |= 1U << m->node_of[m->lanes->first + (int)cr_entry_lane(g->head[i])];
     return mask;
 }
 

@@ -12,15 +12,34 @@
 #define FETCHED 16 /* gradient rows of one id that are fetched before they are needed */
 #define AHEAD   8  /* gradients are fetched this many ids before they are needed */
 
-/* Returns how many ids are pooled together with the one at pos: those of its row, or of its
- * step. */
-static int32_t ids_beside(const cr_reduce *r, const cr_use *use, const cr_jagged *j, int64_t row,
-                          int64_t pos) {
+void cr_reduce_init(cr_reduce *r, int64_t D, float clip, const cr_use *uses, int n_uses) {
+    static const char what[] = "updater tables";
+    size_t n = (size_t)n_uses;
+    *r = (cr_reduce){.D = D,
+                     .clip = clip,
+                     .n_uses = n_uses,
+                     .uses = cr_alloc(n * sizeof(cr_use), what),
+                     .x = cr_alloc(n * sizeof(*r->x), what),
+                     .ld = cr_alloc(n * sizeof(*r->ld), what),
+                     .shared = cr_alloc(n * sizeof(*r->shared), what)};
+    memcpy(r->uses, uses, n * sizeof(cr_use));
+}
+
+void cr_reduce_clear(cr_reduce *r) {
+    cr_free(r->uses);
+    cr_free(r->x);
+    cr_free(r->ld);
+    cr_free(r->shared);
+}
+
+/* Returns how many ids are pooled together with entry i: those of its row, or of its step. */
+static int32_t ids_beside(const cr_reduce *r, const cr_use *use, const cr_jagged *j, int64_t i) {
+    int64_t row = r->entry[i].row;
     if (!use->seq) return j->off[row + 1] - j->off[row];
-    int64_t a = 0, z = j->steps[r->batch->n_rows]; /* a: the step that holds pos */
+    int64_t a = 0, z = j->steps[r->batch->n_rows]; /* a: the step that holds the entry */
     while (z - a > 1) {
         int64_t m = (a + z) / 2;
-        if (j->off[m] <= pos)
+        if (j->off[m] <= (int64_t)r->pos[i])
             a = m;
         else
             z = m;
@@ -28,25 +47,25 @@ static int32_t ids_beside(const cr_reduce *r, const cr_use *use, const cr_jagged
     return j->off[a + 1] - j->off[a];
 }
 
-static const cr_use *use_of(const cr_reduce *r, uint32_t e) {
-    return &r->uses[r->g->slot ? r->g->slot[e] : 0];
+static const cr_use *use_of(const cr_reduce *r, cr_entry e) {
+    return &r->uses[cr_entry_slot(e)];
 }
 
-static const float *grad_of(const cr_reduce *r, uint32_t e) {
+static const float *grad_of(const cr_reduce *r, cr_entry e) {
     const cr_use *use = use_of(r, e);
-    return use->grad + (int64_t)r->g->row[e] * use->ld;
+    return use->grad + (int64_t)e.row * use->ld;
 }
 
-/* Adds to out (or sets it to) the gradient that entry e sends to its id. As in FBGEMM, clipping
- * acts on the gradient of each looked-up value, before equal ids are summed. */
-static void add_entry(const cr_reduce *r, uint32_t e, float *out, bool set) {
-    const cr_group *g = r->g;
+/* Adds to out (or sets it to) the gradient that entry number i sends to its id. As in FBGEMM,
+ * clipping acts on the gradient of each looked-up value, before equal ids are summed. */
+static void add_entry(const cr_reduce *r, int64_t i, float *out, bool set) {
+    cr_entry e = r->entry[i];
     const cr_use *use = use_of(r, e);
     const cr_jagged *j = &r->batch->sparse[use->slot];
     const float *gr = grad_of(r, e);
     int64_t D = r->D;
-    float c = j->w ? j->w[g->pos[e]] : 1.0f, clip = r->clip, unscale = r->unscale;
-    if (use->mean && j->off) c = c / (float)ids_beside(r, use, j, g->row[e], g->pos[e]);
+    float c = j->w ? j->w[r->pos ? r->pos[i] : e.row] : 1.0f, clip = r->clip, unscale = r->unscale;
+    if (use->mean && j->off) c = c / (float)ids_beside(r, use, j, i);
     if (clip > 0) {
         for (int64_t d = 0; d < D; d++) {
             float x = gr[d] * unscale;
@@ -65,11 +84,9 @@ static void add_entry(const cr_reduce *r, uint32_t e, float *out, bool set) {
 /* Is the gradient of entry i already part of that of the entry before it, which has the same id and
  * lane? */
 static bool counted(const cr_reduce *r, int64_t i) {
-    const cr_group *g = r->g;
-    uint32_t e = r->entry[i], before = r->entry[i - 1];
-    if (g->lane[e] != g->lane[before] || (g->slot && g->slot[e] != g->slot[before])) return false;
+    cr_entry e = r->entry[i];
     const uint8_t *shared = use_of(r, e)->shared;
-    return shared && shared[g->lane[e]];
+    return e.at == r->entry[i - 1].at && shared && shared[cr_entry_lane(e)];
 }
 
 /* Chooses the entries that have gradients. Where rows with equal ids share one gradient, it lies in
@@ -87,7 +104,17 @@ void cr_reduce_begin(cr_reduce *r, const cr_batch *b, const cr_group *g, const c
             shared += r->uses[k].shared[l];
     r->entry = shared == all ? g->head : g->entry;
     r->seg = shared == all ? g->head_seg : g->seg;
+    r->pos = shared == all ? NULL : g->pos; /* lookups share no ids of sequences or with weights */
     r->some = shared > 0 && shared < all;
+    r->plain = r->clip == 0 && unscale == 1;
+    for (int k = 0; k < r->n_uses; k++) {
+        const cr_use *use = &r->uses[k];
+        const cr_jagged *j = &b->sparse[use->slot];
+        r->plain &= !j->w && !(use->mean && j->off);
+        r->x[k] = use->grad;
+        r->ld[k] = use->ld;
+        r->shared[k] = use->shared;
+    }
 }
 
 /* The gradients of an id lie far apart in the batch, so they are fetched before they are needed:
@@ -118,13 +145,12 @@ void cr_reduce_lanes(const cr_reduce *r, int64_t k, cr_row_parts *p) {
     int64_t first = r->seg[k], end = r->seg[k + 1];
     p->n = 0;
     for (int64_t i = first; i < end; i++) {
-        uint32_t e = r->entry[i];
-        int lane = r->lanes->first + r->g->lane[e];
+        int lane = r->lanes->first + (int)cr_entry_lane(r->entry[i]);
         if (i + FETCHED < end) fetch_entry(r, i + FETCHED);
         if (r->some && i > first && counted(r, i)) continue;
         bool next = p->n == 0 || lane != p->lane[p->n - 1];
         if (next) p->lane[p->n++] = lane;
-        add_entry(r, e, p->part + (p->n - 1) * r->D, next);
+        add_entry(r, i, p->part + (p->n - 1) * r->D, next);
     }
 }
 
@@ -146,6 +172,11 @@ void cr_parts_join(cr_row_parts *p, int64_t D, const uint16_t *node) {
 }
 
 void cr_reduce_rows(const cr_reduce *r, int64_t k, int64_t n, int64_t more, float *out) {
+    if (r->plain) {
+        cr_kern->lane_sums(out, r->x, r->ld, r->entry, r->seg + k, n, r->seg[k + n + more],
+                           r->lanes->first, r->some ? r->shared : NULL, r->D);
+        return;
+    }
     cr_row_parts p;
     for (int64_t end = k + n, last = end + more; k < end; k++, out += r->D) {
         cr_reduce_ahead(r, k, last);
@@ -158,7 +189,7 @@ void cr_reduce_rows(const cr_reduce *r, int64_t k, int64_t n, int64_t more, floa
 bool cr_reduce_finite(const cr_reduce *r, int64_t k) {
     const cr_group *g = r->g;
     float worst = 0;
-    for (int64_t i = g->seg[k]; i < g->seg[k + 1]; i++) {
+    for (uint32_t i = g->seg[k]; i < g->seg[k + 1]; i++) {
         const float *gr = grad_of(r, g->entry[i]);
         for (int64_t d = 0; d < r->D; d++)
             worst += gr[d] * 0; /* adds 0, or NaN where gr[d] is not finite */

@@ -37,11 +37,19 @@ typedef struct cr_reduce {
     float unscale;
     /* The entries of id k that have a gradient are entry[seg[k] .. seg[k + 1]). some: in some lanes
      * equal ids share a gradient, so entries for which counted() holds (reduce.c) are skipped. */
-    const uint32_t *entry;
-    const int64_t *seg;
+    const cr_entry *entry;
+    const uint32_t *seg, *pos; /* pos NULL: it is the row */
     bool some;
+    bool plain; /* gradients are added as they are: without weights, scale or limit */
+    /* by use: the first row of its gradient, the distance of rows, and its `shared` */
+    const float **x;
+    int64_t *ld;
+    const uint8_t **shared;
 } cr_reduce;
 
+/* cr_reduce_init copies the uses. */
+void cr_reduce_init(cr_reduce *r, int64_t D, float clip, const cr_use *uses, int n_uses);
+void cr_reduce_clear(cr_reduce *r);
 /* cr_reduce_begin is called after a step, with the step's batch, grouped by the slots of the uses.
  * The gradients of looked-up values are multiplied by unscale before they are clipped. */
 void cr_reduce_begin(cr_reduce *r, const cr_batch *b, const cr_group *g, const cr_lanes *lanes,

@@ -34,6 +34,10 @@ typedef struct target {
     int64_t first_piece; /* number of its first piece among those of all targets */
     int64_t n_pieces;    /* pieces with rows of the batch; the pieces of the sweep follow them */
     bool everywhere;     /* every holder has this table and updates it */
+    /* Tables of the same ids, as a deep and a wide one, are a chain: who takes a piece of the first
+     * one takes the same ids of all, while the entries of these ids are in the cache. */
+    int next;   /* -1: this is the last one */
+    bool after; /* it is not the first one, and has no pieces of its own but those of the sweep */
 } target;
 
 struct cr_updater {
@@ -44,6 +48,7 @@ struct cr_updater {
     target *targets;
     int n_targets, cap_targets;
     cr_groups groups, next; /* of this batch, and of the next one */
+    cr_group_room *rooms;   /* per thread */
     const cr_batch *next_batch;
     float **scratch;        /* per thread: rows of gradients, then the sink's scratch */
     int64_t n_rows, n_sink; /* floats of these two parts */
@@ -73,6 +78,7 @@ cr_updater *cr_updater_new(const cr_lanes *lanes, cr_pool *pool) {
     u->adjust = (cr_adjust){1, 1, 0};
     u->scratch = cr_alloc((size_t)cr_pool_threads(pool) * sizeof(float *), "updater");
     u->tally = cr_alloc((size_t)cr_pool_threads(pool) * sizeof(tally), "updater");
+    u->rooms = cr_alloc((size_t)cr_pool_threads(pool) * sizeof(*u->rooms), "updater");
     if (!lanes->meet) return u;
     u->meet = cr_row_meet_new(lanes, pool);
     for (int k = 0; k < lanes->n_nodes; k++)
@@ -84,12 +90,15 @@ cr_updater *cr_updater_new(const cr_lanes *lanes, cr_pool *pool) {
 void cr_updater_free(cr_updater *u) {
     if (!u) return;
     for (int i = 0; i < u->n_sources; i++)
-        cr_free(u->sources[i].reduce.uses);
+        cr_reduce_clear(&u->sources[i].reduce);
     cr_groups_clear(&u->groups);
     cr_groups_clear(&u->next);
-    for (int i = 0; i < cr_pool_threads(u->pool); i++)
+    for (int i = 0; i < cr_pool_threads(u->pool); i++) {
         cr_free(u->scratch[i]);
+        cr_group_room_clear(&u->rooms[i]);
+    }
     cr_free(u->scratch);
+    cr_free(u->rooms);
     cr_free(u->tally);
     cr_row_meet_free(u->meet);
     cr_free(u->sources);
@@ -127,16 +136,29 @@ static void *longer(void *v, int n, int *cap, size_t size) {
     return cr_realloc(v, (size_t)before * size, (size_t)*cap * size, "updater tables");
 }
 
+/* Returns the last target whose ids are those of a group; -1: there is none, or targets have other
+ * ids than the groups. */
+static int last_of_ids(const cr_updater *u, int group) {
+    int i = u->meet ? -1 : u->n_targets - 1;
+    while (i >= 0 && u->sources[u->targets[i].source].group != group)
+        i--;
+    return i;
+}
+
 static void add_target(cr_updater *u, int from, cr_sink sink, const cr_table *t, bool everywhere) {
     u->targets = longer(u->targets, u->n_targets, &u->cap_targets, sizeof(target));
     int parts = u->lanes->n > u->lanes->n_nodes ? u->lanes->n : u->lanes->n_nodes;
     int64_t some = t->D * SOME <= FLOATS ? SOME : 1 + (FLOATS - 1) / t->D;
+    int before = last_of_ids(u, u->sources[from].group);
+    if (before >= 0) u->targets[before].next = u->n_targets;
     u->targets[u->n_targets++] = (target){.source = from,
                                           .sink = sink,
                                           .D = t->D,
                                           .optim_group = t->optim_group,
                                           .some = some,
-                                          .everywhere = everywhere};
+                                          .everywhere = everywhere,
+                                          .next = -1,
+                                          .after = before >= 0};
     make_room(u, (some + parts) * t->D, sink.scratch);
 }
 
@@ -147,10 +169,9 @@ int cr_updater_add(cr_updater *u, cr_table *t, const cr_use *uses, int n_uses) {
     const cr_owner *o = t->owner;
     const cr_placing *placing = o ? o->placing : NULL;
     CR_ASSERT(!placing || u->meet);
-    *s = (source){.reduce = {.D = t->D, .n_uses = n_uses}, .group = find_group(u, uses, n_uses)};
-    if (oc && oc->gradient_clipping) s->reduce.clip = (float)oc->max_gradient;
-    s->reduce.uses = cr_alloc((size_t)n_uses * sizeof(cr_use), "updater tables");
-    memcpy(s->reduce.uses, uses, (size_t)n_uses * sizeof(cr_use));
+    *s = (source){.group = find_group(u, uses, n_uses)};
+    float clip = oc && oc->gradient_clipping ? (float)oc->max_gradient : 0;
+    cr_reduce_init(&s->reduce, t->D, clip, uses, n_uses);
     make_room(u, (1 + u->lanes->n) * t->D, 0); /* for the parts of one id */
     if (u->meet) {
         int n = cr_row_meet_add(u->meet, o && !placing ? 0 : t->n_rows, t->D, placing);
@@ -169,9 +190,8 @@ void cr_updater_set_grad(cr_updater *u, int t, int k, const float *grad) {
 }
 
 static void group_item(void *ctx, int64_t item, int thread) {
-    (void)thread;
     cr_updater *u = ctx;
-    cr_group_run(&u->groups.v[item], u->batch, u->axes, u->lanes);
+    cr_group_run(&u->groups.v[item], &u->rooms[thread], u->batch, u->axes, u->lanes);
 }
 
 static void swap_groups(cr_updater *u) {
@@ -186,14 +206,14 @@ static void group(cr_updater *u, const cr_batch *b, const int32_t *const *axes) 
     cr_pool_run(u->pool, u->groups.n, group_item, u);
 }
 
-static cr_code fit(cr_groups *gs, const cr_batch *b, cr_err *err) {
+static cr_code fit(cr_updater *u, cr_groups *gs, const cr_batch *b, cr_err *err) {
     for (int i = 0; i < gs->n; i++)
-        CR_TRY(cr_group_fit(&gs->v[i], b, err));
+        CR_TRY(cr_group_fit(&gs->v[i], u->rooms, cr_pool_threads(u->pool), b, err));
     return CR_OK;
 }
 
 cr_code cr_updater_fit(cr_updater *u, const cr_batch *b, cr_err *err) {
-    return u->next_batch == b ? CR_OK : fit(&u->groups, b, err);
+    return u->next_batch == b ? CR_OK : fit(u, &u->groups, b, err);
 }
 
 void cr_updater_group(cr_updater *u, const cr_batch *b, const int32_t *const *axes) {
@@ -209,7 +229,7 @@ void cr_updater_group(cr_updater *u, const cr_batch *b, const int32_t *const *ax
 
 cr_code cr_updater_group_next(cr_updater *u, const cr_batch *next, const int32_t *const *axes,
                               const cr_groups **out, cr_err *err) {
-    CR_TRY(fit(&u->next, next, err));
+    CR_TRY(fit(u, &u->next, next, err));
     const cr_batch *now = u->batch;
     const int32_t *const *now_axes = u->axes;
     swap_groups(u);
@@ -251,7 +271,7 @@ static int64_t cut_targets(cr_updater *u, bool sweep) {
     for (int i = 0; i < u->n_targets; i++) {
         target *t = &u->targets[i];
         t->first_piece = pieces;
-        t->n_pieces = (ids_of(u, t).n + PIECE - 1) / PIECE;
+        t->n_pieces = t->after ? 0 : (ids_of(u, t).n + PIECE - 1) / PIECE;
         pieces += t->n_pieces + (sweep ? (t->sink.sweep + SWEEP - 1) / SWEEP : 0);
     }
     return pieces;
@@ -353,17 +373,10 @@ static void sweep_piece(const cr_updater *u, const target *t, int64_t first, flo
     s->rest(s->ctx, first, end, ids.id + k, n, &u->steps[t->optim_group], scratch);
 }
 
-static void apply_item(void *ctx, int64_t item, int thread) {
-    cr_updater *u = ctx;
-    const target *t = target_of(u, item);
+/* Updates the rows of distinct ids [k, end) of a target. */
+static void apply_rows(const cr_updater *u, const target *t, int64_t k, int64_t end, float *rows,
+                       float *for_sink) {
     cr_met_ids ids = ids_of(u, t);
-    float *rows = u->scratch[thread], *for_sink = rows + u->n_rows;
-    item -= t->first_piece;
-    if (item >= t->n_pieces) {
-        sweep_piece(u, t, (item - t->n_pieces) * SWEEP, for_sink);
-        return;
-    }
-    int64_t k = item * PIECE, end = k + PIECE < ids.n ? k + PIECE : ids.n;
     cr_row_grads r = {.g = rows, .step = &u->steps[t->optim_group]};
     if (!u->meet) cr_reduce_fetch(&u->sources[t->source].reduce, k, end - k);
     for (; k < end; k += r.n) {
@@ -374,6 +387,21 @@ static void apply_item(void *ctx, int64_t item, int thread) {
         adjust_rows(u, rows, r.n * t->D);
         t->sink.take(t->sink.ctx, &r, for_sink);
     }
+}
+
+static void apply_item(void *ctx, int64_t item, int thread) {
+    cr_updater *u = ctx;
+    const target *t = target_of(u, item);
+    float *rows = u->scratch[thread], *for_sink = rows + u->n_rows;
+    item -= t->first_piece;
+    if (item >= t->n_pieces) {
+        sweep_piece(u, t, (item - t->n_pieces) * SWEEP, for_sink);
+        return;
+    }
+    int64_t n = ids_of(u, t).n, k = item * PIECE, end = k + PIECE < n ? k + PIECE : n;
+    apply_rows(u, t, k, end, rows, for_sink);
+    for (; t->next >= 0; apply_rows(u, t, k, end, rows, for_sink))
+        t = &u->targets[t->next];
 }
 
 void cr_updater_apply(cr_updater *u, const cr_optim_step *steps) {
@@ -393,15 +421,10 @@ static bool measures(const cr_updater *u, const target *t, int64_t item) {
     return !meet || !t->everywhere || item % meet->n == meet->self;
 }
 
-static void measure_item(void *ctx, int64_t item, int thread) {
-    cr_updater *u = ctx;
-    const target *t = target_of(u, item);
+static void measure_rows(cr_updater *u, const target *t, int64_t k, int64_t end, int thread) {
     const cr_reduce *r = &u->sources[t->source].reduce;
     tally *found = &u->tally[thread];
     float *row = u->scratch[thread];
-    int64_t n = ids_of(u, t).n, k = (item - t->first_piece) * PIECE,
-            end = k + PIECE < n ? k + PIECE : n;
-    if (!measures(u, t, item - t->first_piece)) return;
     for (; k < end; k++) {
         double sum = 0;
         sum_rows(u, t, k, 1, end - k - 1, row);
@@ -414,6 +437,17 @@ static void measure_item(void *ctx, int64_t item, int thread) {
          * it. */
         if (r->clip > 0 && !u->meet) found->bad |= !cr_reduce_finite(r, k);
     }
+}
+
+static void measure_item(void *ctx, int64_t item, int thread) {
+    cr_updater *u = ctx;
+    const target *t = target_of(u, item);
+    int64_t n = ids_of(u, t).n, k = (item - t->first_piece) * PIECE,
+            end = k + PIECE < n ? k + PIECE : n;
+    if (!measures(u, t, item - t->first_piece)) return;
+    measure_rows(u, t, k, end, thread);
+    for (; t->next >= 0; measure_rows(u, t, k, end, thread))
+        t = &u->targets[t->next];
 }
 
 /* Adds what the other holders found. */

@@ -33,7 +33,8 @@ struct cr_views {
     cr_pool *pool;
     cr_lanes lanes; /* one lane: the order of sums does not matter here */
     cr_groups groups;
-    rewritten *again; /* by group */
+    cr_group_room *rooms; /* per thread */
+    rewritten *again;     /* by group */
     int n_again;
     staged *tables;
     int n_tables;
@@ -49,6 +50,7 @@ struct cr_views {
 cr_views *cr_views_new(int n_views, cr_pool *pool) {
     cr_views *s = cr_alloc(sizeof(*s), "staged rows");
     s->pool = pool;
+    s->rooms = cr_alloc((size_t)cr_pool_threads(pool) * sizeof(*s->rooms), "staged rows");
     s->views = cr_alloc((size_t)(n_views + 1) * sizeof(cr_view), "staged rows");
     cr_lanes_init(&s->lanes, 1, NULL, NULL);
     return s;
@@ -63,6 +65,9 @@ void cr_views_free(cr_views *s) {
     for (int i = 0; i < s->n_tables; i++)
         cr_free(s->tables[i].rows);
     cr_groups_clear(&s->groups);
+    for (int i = 0; i < cr_pool_threads(s->pool); i++)
+        cr_group_room_clear(&s->rooms[i]);
+    cr_free(s->rooms);
     cr_free(s->again);
     cr_free(s->tables);
     cr_free(s->uses);
@@ -121,24 +126,22 @@ static cr_code fit(cr_views *s, int group, cr_err *err) {
         a->n += cr_group_ids(&s->batch, g->slots[k].slot);
     }
     CR_TRY(make_room(&a->mem, &a->cap, a->n, sizeof(int64_t), err));
-    return a->g == g ? cr_group_fit(g, &s->batch, err) : CR_OK;
+    return a->g == g ? cr_group_fit(g, s->rooms, cr_pool_threads(s->pool), &s->batch, err) : CR_OK;
 }
 
 /* Ids of steps that lie on no axis are in no group. Nothing reads their rows, but lookups prefetch
  * them, so their number must be valid: it is 0. */
 static void group_item(void *ctx, int64_t item, int thread) {
-    (void)thread;
     cr_views *s = ctx;
     rewritten *a = &s->again[item];
     const cr_group *g = a->g;
-    if (g == &s->groups.v[item]) cr_group_run(&s->groups.v[item], &s->batch, s->axes, &s->lanes);
+    if (g == &s->groups.v[item])
+        cr_group_run(&s->groups.v[item], &s->rooms[thread], &s->batch, s->axes, &s->lanes);
     int64_t *ids = a->mem;
     memset(ids, 0, (size_t)a->n * sizeof(int64_t));
     for (int64_t u = 0; u < g->n_uniq; u++)
-        for (int64_t i = g->seg[u]; i < g->seg[u + 1]; i++) {
-            uint32_t e = g->entry[i];
-            ids[a->at[g->slot ? g->slot[e] : 0] + g->pos[e]] = u;
-        }
+        for (uint32_t i = g->seg[u]; i < g->seg[u + 1]; i++)
+            ids[a->at[cr_entry_slot(g->entry[i])] + (g->pos ? g->pos[i] : g->entry[i].row)] = u;
 }
 
 cr_code cr_views_stage(cr_views *s, const cr_batch *b, const int32_t *const *axes,

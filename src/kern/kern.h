@@ -43,6 +43,20 @@ static inline int cr_products_parts(cr_products p) {
                                      : 0;
 }
 
+/* A row of one of several matrices, in a batch that is cut into lanes (lane_sums). */
+typedef struct cr_entry {
+    uint32_t row;
+    uint32_t at; /* cr_entry_lane and cr_entry_slot; equal where both are */
+} cr_entry;
+enum { CR_ENTRY_LANES = 1024, CR_ENTRY_SLOTS = 1 << 22 };
+static inline uint32_t cr_entry_lane(cr_entry e) {
+    return e.at % CR_ENTRY_LANES;
+}
+/* the number of the matrix */
+static inline uint32_t cr_entry_slot(cr_entry e) {
+    return e.at / CR_ENTRY_LANES;
+}
+
 #define CR_KERN_FIELD(ret, name, args) ret(*name) args;
 typedef struct cr_kernels {
     CR_KERNELS(CR_KERN_FIELD)

@@ -233,6 +233,13 @@
  *     rows of the last `more`, which the next call needs, may be fetched in advance
  * seg_sum:   out[u*ldo + d] = sum over i = seg[u] .. seg[u+1]-1 in order of x[row[i] * ldx + d],
  *     starting from the first; no segment is empty
+ * lane_sums: out[u*D + d] = sum over i = seg[u] .. seg[u+1]-1 of x[s][row * ld[s] + d], where e[i]
+ *     names row, lane and slot s; u < n. Entries of one lane follow each other, lanes ascend, and
+ *     no segment is empty. Inside a lane the sum runs in order; lanes are added by a balanced tree,
+ *     in which lane l of e is lane lane0 + l and a lane without entries is left out. If shared is
+ *     not NULL, an entry of the same lane and slot as the one before it is left out where
+ *     shared[s] && shared[s][lane]. e has `end` elements: those behind seg[n], which the next call
+ *     needs, may be fetched in advance
  * pool:      one bag of n ids: out[d] = sum over i in order of
  *     (w ? w[i] : 1) * table[ids[i]*stride + d], starting from 0, or from out when acc
  */
@@ -273,6 +280,10 @@
     X(void, seg_sum,                                                                               \
       (float *out, int64_t ldo, const float *x, int64_t ldx, const int32_t *row,                   \
        const int32_t *seg, int64_t U, int64_t D))                                                  \
+    X(void, lane_sums,                                                                             \
+      (float *out, const float *const *x, const int64_t *ld, const cr_entry *e,                    \
+       const uint32_t *seg, int64_t n, int64_t end, int lane0, const uint8_t *const *shared,       \
+       int64_t D))                                                                                 \
     X(void, pool,                                                                                  \
       (float *out, const float *table, int64_t stride, const int64_t *ids, const float *w,         \
        int64_t n, int64_t D, bool acc))

@@ -76,9 +76,11 @@ cr_code cr_bench_least(const cr_bench_data *d, double *per_row, cr_err *err) {
             const cr_model_table *t = m->tables[i];
             cr_group_slot *slots = cr_alloc((size_t)t->n_uses * sizeof(*slots), "ids of a table");
             cr_group g = {.slots = slots, .n_slots = slots_of(t, slots)};
-            cr_group_run(&g, &batch, axes, &one);
+            cr_group_room room = {0};
+            cr_group_run(&g, &room, &batch, axes, &one);
             mine += table_bytes(&d->j, t, &g);
-            cr_free(g.mem);
+            cr_group_clear(&g);
+            cr_group_room_clear(&room);
             cr_free(slots);
         }
     }

@@ -205,6 +205,77 @@ TEST(segment_sums) {
     }
 }
 
+/* The sum of lanes [from, end) by the balanced tree; false: none of them has an entry. */
+static bool lanes_sum(float *out, const cr_entry *e, int64_t n, const float *const *x,
+                      const int64_t *ld, const uint8_t *const *shared, int lane0, int from, int end,
+                      int64_t d) {
+    if (end - from > 1) {
+        float right;
+        int mid = (from + end) / 2;
+        bool a = lanes_sum(out, e, n, x, ld, shared, lane0, from, mid, d),
+             b = lanes_sum(&right, e, n, x, ld, shared, lane0, mid, end, d);
+        if (b) *out = a ? *out + right : right;
+        return a || b;
+    }
+    bool any = false;
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t s = cr_entry_slot(e[i]), lane = cr_entry_lane(e[i]);
+        if ((int)lane + lane0 != from) continue;
+        if (i > 0 && e[i].at == e[i - 1].at && shared && shared[s] && shared[s][lane]) continue;
+        float v = x[s][e[i].row * ld[s] + d];
+        *out = any ? *out + v : v;
+        any = true;
+    }
+    return any;
+}
+
+/* ids with 1 to 40 entries in up to 21 lanes of two matrices, some of which share sums, in two
+ * calls; the entries end with their block of memory */
+TEST(sums_over_lanes) {
+    enum { N = 60, LANES = 21, ROWS = 9, FIRST = 17 };
+    static uint8_t flags[LANES];
+    const uint8_t *const some[] = {flags, NULL};
+    uint32_t seg[N + 1] = {0};
+    cr_entry *all = cr_alloc((size_t)N * 40 * sizeof(*all), "entries");
+    for (int l = 0; l < LANES; l++)
+        flags[l] = l % 3 == 0;
+    for (uint32_t u = 0; u < N; u++) {
+        uint32_t lane = (uint32_t)cr_rng_below(5, u, 4), slot = 0, k = seg[u], count = 1 + u % 40;
+        for (; k < seg[u] + count && lane < LANES; k++) {
+            uint64_t what = cr_rng_below(6, k, 6);
+            all[k] = (cr_entry){(uint32_t)cr_rng_below(7, k, ROWS), lane + CR_ENTRY_LANES * slot};
+            if (what == 0 && slot == 0) slot = 1;
+            if (what > (u % 2 ? 1 : 3)) lane += 1 + (uint32_t)cr_rng_below(8, k, 5), slot = 0;
+        }
+        seg[u + 1] = k;
+    }
+    cr_entry *e = cr_alloc(seg[N] * sizeof(*e), "entries");
+    memcpy(e, all, seg[N] * sizeof(*e));
+    EACH_LEVEL(k)
+    for (int64_t D = 1; D < 200; D += D < 70 ? 1 : 29)
+        for (int mode = 0; mode < 4; mode++) {
+            const uint8_t *const *shared = mode % 2 ? some : NULL;
+            int lane0 = mode / 2 * 5;
+            int64_t ld[2] = {D + D % 4, D + 3};
+            guarded x = guard_new(ROWS * ld[0], 1), y = guard_new(ROWS * ld[1], 2);
+            guarded o = guard_new(N * D, 3), r = guard_new(N * D, 0);
+            const float *const px[] = {x.p, y.p};
+            fill(x.p, x.n, 1), fill(y.p, y.n, 2), fill(o.p, o.n, 3);
+            k->lane_sums(o.p, px, ld, e, seg, FIRST, seg[N], lane0, shared, D);
+            k->lane_sums(o.p + FIRST * D, px, ld, e, seg + FIRST, N - FIRST, seg[N], lane0, shared,
+                         D);
+            for (int64_t u = 0; u < N; u++)
+                for (int64_t d = 0; d < D; d++)
+                    CHECK(lanes_sum(&r.p[u * D + d], e + seg[u], seg[u + 1] - seg[u], px, ld,
+                                    shared, lane0, 0, 32, d));
+            CHECK_SAME(o.p, r.p, o.n);
+            CHECK(guard_intact(&o) && guard_intact(&x) && guard_intact(&y));
+            guard_free(&x), guard_free(&y), guard_free(&o), guard_free(&r);
+        }
+    cr_free(all);
+    cr_free(e);
+}
+
 /* more rows than are fetched ahead, in calls of N; the ids end with their block of memory */
 TEST(rows_looked_up) {
     enum { N = 20, ALL = 3 * N - 7, ROWS = 23 };
@@ -602,6 +673,7 @@ int main(int argc, char **argv) {
                                    CASE(diagonals),
                                    CASE(gathered_sums),
                                    CASE(segment_sums),
+                                   CASE(sums_over_lanes),
                                    CASE(rows_looked_up),
                                    CASE(rows_put_in_their_places),
                                    CASE(batch_norm_and_dropout),

@@ -58,6 +58,37 @@ static void done(feature *f) {
     free(f->w);
 }
 
+/* Entries of ascending ids, each in the order of lanes, features and rows; a head per id, lane and
+ * feature. */
+static void check_group(const cr_group *g, const cr_jagged *sparse) {
+    int64_t seen = 0;
+    uint32_t h = 0;
+    for (int64_t u = 0; u < g->n_uniq; u++) {
+        CHECK(u == 0 || (uint64_t)g->id[u] > (uint64_t)g->id[u - 1]);
+        CHECK_INT(g->head_seg[u], h);
+        CHECK(g->seg[u] < g->seg[u + 1]);
+        for (uint32_t i = g->seg[u]; i < g->seg[u + 1]; i++, seen++) {
+            cr_entry e = g->entry[i], before = i > 0 ? g->entry[i - 1] : e;
+            uint32_t lane = cr_entry_lane(e), slot = cr_entry_slot(e),
+                     pos = g->pos ? g->pos[i] : e.row;
+            const cr_jagged *j = &sparse[g->slots[slot].slot];
+            CHECK_INT(j->ids[pos], g->id[u]);
+            CHECK(!j->off ? pos == e.row
+                          : (int)pos >= j->off[e.row] && (int)pos < j->off[e.row + 1]);
+            CHECK(e.row >= ROWS * lane / 8 && e.row < ROWS * (lane + 1) / 8);
+            if (i > g->seg[u] && lane == cr_entry_lane(before))
+                CHECK(slot == cr_entry_slot(before) ? e.row >= before.row
+                                                    : slot > cr_entry_slot(before));
+            if (i > g->seg[u]) CHECK(lane >= cr_entry_lane(before));
+            if (i > g->seg[u] && e.at == before.at) continue;
+            CHECK(g->head[h].at == e.at && g->head[h].row == e.row);
+            h++;
+        }
+    }
+    CHECK_INT(seen, g->n);
+    CHECK_INT(g->head_seg[g->n_uniq], h);
+}
+
 TEST(group_sorts) {
     feature f[2];
     make(&f[0], 1, VOCAB, false, false);
@@ -66,29 +97,18 @@ TEST(group_sorts) {
     cr_batch b = {.n_rows = ROWS, .n_sparse = 2, .sparse = sparse};
     cr_group_slot slots[2] = {{1, 0}, {0, 0}};
     cr_group g = {.slots = slots, .n_slots = 2};
-    cr_group_run(&g, &b, NULL, all_lanes(8));
+    cr_group_room room = {0};
+    cr_group_run(&g, &room, &b, NULL, all_lanes(8));
     CHECK_INT(g.n, f[0].j.n_ids + ROWS);
-    int64_t seen = 0;
-    for (int64_t u = 0; u < g.n_uniq; u++) {
-        CHECK(u == 0 || g.id[u] > g.id[u - 1]);
-        for (int64_t i = g.seg[u]; i < g.seg[u + 1]; i++, seen++) {
-            uint32_t e = g.entry[i];
-            const cr_jagged *j = &sparse[slots[g.slot[e]].slot];
-            CHECK_INT(j->ids[g.pos[e]], g.id[u]);
-            CHECK(i == g.seg[u] || e > g.entry[i - 1]); /* lane order is kept */
-            uint32_t lane = g.lane[e];
-            CHECK(g.row[e] >= ROWS * lane / 8 && g.row[e] < ROWS * (lane + 1) / 8);
-        }
-    }
-    CHECK_INT(seen, g.n);
+    check_group(&g, sparse);
     cr_group_clear(&g);
+    cr_group_room_clear(&room);
     done(&f[0]);
     done(&f[1]);
 }
 
-/* Passes of the sort by the range of the ids, whatever their size; ids of 64 bits count as
- * unsigned.
- */
+/* Passes of the sort of these few ids by their range, whatever their size; ids of 64 bits count as
+ * unsigned. */
 TEST(group_passes) {
     static const struct {
         uint64_t first, step;
@@ -97,14 +117,15 @@ TEST(group_passes) {
         {7, 0, 0},                            /* one id */
         {0, 1, 1},                            /* a small vocabulary */
         {(uint64_t)1 << 60, 1, 1},            /* the same, far out */
-        {0xfffffffffffff000u, 5, 1},          /* and as negative numbers */
-        {0, (uint64_t)1 << 11, 1},            /* the lowest digit is the same in all */
-        {0, 1000, 2},                         /* 301,000 */
-        {((uint64_t)1 << 62) + 9, 100000, 3}, /* 30 million */
-        {3, (uint64_t)1 << 44, 1},            /* one digit of many differs */
-        {5, 0x00d9f1e3c5b7a921u, 6},          /* all 64 bits */
-        {0x8000000000000000u, 0x1234567u, 3}, /* 5.7 billion */
+        {0xfffffffffffff000u, 5, 2},          /* 1500, as negative numbers */
+        {0, (uint64_t)1 << 11, 2},            /* the lowest of three digits is the same in all */
+        {0, 1000, 3},                         /* 301,000 */
+        {((uint64_t)1 << 62) + 9, 100000, 4}, /* 30 million */
+        {3, (uint64_t)1 << 44, 2},            /* the lower 44 bits are the same in all */
+        {5, 0x00d9f1e3c5b7a921u, 8},          /* all 64 bits */
+        {0x8000000000000000u, 0x1234567u, 5}, /* 5.7 billion */
     };
+    cr_group_room room = {0};
     for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
         int64_t ids[ROWS];
         for (uint64_t r = 0; r < ROWS; r++) /* every id once, in an order of its own */
@@ -113,15 +134,14 @@ TEST(group_passes) {
         cr_batch b = {.n_rows = ROWS, .n_sparse = 1, .sparse = &j};
         cr_group_slot slot = {0, 0};
         cr_group g = {.slots = &slot, .n_slots = 1};
-        cr_group_run(&g, &b, NULL, all_lanes(8));
+        cr_group_run(&g, &room, &b, NULL, all_lanes(8));
         CHECK_INT(g.passes, cases[c].passes);
+        CHECK_INT(g.n, ROWS);
         CHECK_INT(g.n_uniq, cases[c].step ? ROWS : 1);
-        for (int64_t u = 0; u < g.n_uniq; u++) {
-            CHECK(u == 0 || (uint64_t)g.id[u] > (uint64_t)g.id[u - 1]);
-            CHECK_INT(ids[g.row[g.entry[g.seg[u]]]], g.id[u]);
-        }
+        check_group(&g, &j);
         cr_group_clear(&g);
     }
+    cr_group_room_clear(&room);
 }
 
 /* a feature whose rows are all empty, from the first batch on */
@@ -131,13 +151,15 @@ TEST(group_of_nothing) {
     cr_batch b = {.n_rows = ROWS, .n_sparse = 1, .sparse = &none};
     cr_group_slot slot = {0, 0};
     cr_group g = {.slots = &slot, .n_slots = 1};
+    cr_group_room room = {0};
     for (int k = 0; k < 2; k++) {
-        cr_group_run(&g, &b, NULL, all_lanes(8));
+        cr_group_run(&g, &room, &b, NULL, all_lanes(8));
         CHECK_INT(g.n, 0);
         CHECK_INT(g.n_uniq, 0);
         CHECK_INT(g.seg[0], 0);
     }
     cr_group_clear(&g);
+    cr_group_room_clear(&room);
 }
 
 typedef struct setup {
