@@ -2,7 +2,8 @@
  * alike.c - are the ranks alike? Results are those of one process only if all ranks have the same
  * config, features and data, so they compare digests before the first step. Programs were compared
  * when the ranks met (comm/who.h). The kernels of all CPU levels give the same bits, so a host with
- * an older CPU is only worth a note.
+ * an older CPU is only worth a note, unless its BF16 products are summed in another order
+ * (cr_kern_order).
  *
  * Rank 0 is what the others are compared with. When something differs, it gets the text or list of
  * the first rank that has another one, and tells the first difference.
@@ -17,7 +18,7 @@
 #include "conf/conf.h"
 #include "job/job.h"
 
-enum { CONFIG, FLAGS, MEANING, LEVEL, N_ITEMS };
+enum { CONFIG, FLAGS, MEANING, PAIRS, LEVEL, N_ITEMS };
 
 /* a file of a data set */
 typedef struct file_key {
@@ -112,7 +113,9 @@ static cr_code alike(const cr_job *j, const char *flags, cr_arena *a, cr_diag *d
     own[CONFIG] = cr_digest_of(config, strlen(config));
     own[FLAGS] = cr_digest_of(flags, strlen(flags));
     own[MEANING] = cr_digest_of(meaning, strlen(meaning));
-    own[LEVEL] = (uint64_t)cr_cpu_level_max();
+    own[PAIRS] =
+        j->mo.products == CR_PRODUCTS_BF16 && strcmp(cr_kern_order(cr_kern_level), "pairs") == 0;
+    own[LEVEL] = (uint64_t)cr_kern_level;
     gather(j, all, N_ITEMS, a);
     CR_TRY(compare(j, all, CONFIG, config, "another config", "start all ranks with the same config",
                    a, diag));
@@ -121,24 +124,24 @@ static cr_code alike(const cr_job *j, const char *flags, cr_arena *a, cr_diag *d
     CR_TRY(compare(j, all, MEANING, meaning, "files of features with another content",
                    "give all hosts the same vocabularies, tokenizers and libraries", a, diag));
     char ranks[256];
-    int first = others(j, all, LEVEL, N_ITEMS, ranks);
-    if (first > 0 && j->mo.products == CR_PRODUCTS_BF16)
-        for (int r = 1; r < cr_comm_size(j->comm); r++) {
-            cr_cpu_level a_level = (cr_cpu_level)all[LEVEL],
-                         b_level = (cr_cpu_level)all[r * N_ITEMS + LEVEL];
-            if (strcmp(cr_kern_order(a_level), cr_kern_order(b_level)) == 0) continue;
-            cr_diag_add(diag, CR_SEV_ERROR, CR_EUSAGE, CR_NOWHERE,
-                        "rank %d sums BF16 products in %s (CPU level %s) and rank 0 in %s (%s), so "
-                        "their results would differ; set CRANK_CPU=avx512 on all hosts",
-                        r, cr_kern_order(b_level), cr_cpu_level_name(b_level),
-                        cr_kern_order(a_level), cr_cpu_level_name(a_level));
-            return CR_EUSAGE;
-        }
-    if (first > 0)
-        CR_INFO("%s: CPU level %s where rank 0 has %s; results do not depend on it, the slowest "
-                "rank decides the speed",
-                ranks, cr_cpu_level_name((cr_cpu_level)all[first * N_ITEMS + LEVEL]),
-                cr_cpu_level_name((cr_cpu_level)all[LEVEL]));
+    cr_cpu_level ours = (cr_cpu_level)all[LEVEL], theirs;
+    int first = others(j, all, PAIRS, N_ITEMS, ranks);
+    if (first > 0) {
+        theirs = (cr_cpu_level)all[first * N_ITEMS + LEVEL];
+        cr_diag_add(diag, CR_SEV_ERROR, CR_EUSAGE, CR_NOWHERE,
+                    "%s: BF16 products are summed in %s (CPU level %s) where rank 0 (host %s) sums "
+                    "them in %s (%s), so results would depend on the rank; set CRANK_CPU=avx512 on "
+                    "all hosts",
+                    ranks, cr_kern_order(theirs), cr_cpu_level_name(theirs),
+                    cr_comm_who(j->comm)->host, cr_kern_order(ours), cr_cpu_level_name(ours));
+        return CR_EUSAGE;
+    }
+    first = others(j, all, LEVEL, N_ITEMS, ranks);
+    if (first == 0) return CR_OK;
+    theirs = (cr_cpu_level)all[first * N_ITEMS + LEVEL];
+    CR_INFO("%s: CPU level %s where rank 0 has %s; results do not depend on it, the slowest rank "
+            "decides the speed",
+            ranks, cr_cpu_level_name(theirs), cr_cpu_level_name(ours));
     return CR_OK;
 }
 

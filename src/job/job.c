@@ -22,18 +22,17 @@ cr_code cr_diag_err(cr_diag *diag, const cr_err *err) {
 }
 
 /* Returns how matrix products take their inputs, and tells what the user may not expect of it. */
-static cr_products products_of(const cr_job *j, const cr_root_conf *c, bool exported) {
+static cr_products products_of(const cr_root_conf *c, bool exported) {
     const cr_train_conf *t = c->train_config;
     const cr_export_conf *e = c->export_config;
     cr_products p =
         exported ? cr_conf_products(e->mixed_precision, e->fp32_matmul, e->cuda_matmul_allow_tf32)
                  : cr_conf_products(t->mixed_precision, t->fp32_matmul, t->cuda_matmul_allow_tf32);
-    if (j->comm && cr_comm_rank(j->comm) > 0) return p;
     if (cr_products_parts(p) > 1 && cr_kern_level != CR_CPU_AMX)
-        CR_WARN("products in %s are slower than FP32 on this CPU, which has no AMX; remove "
+        CR_WARN("products in %s are slower than FP32 without AMX (the CPU level is %s); remove "
                 "cuda_matmul_allow_tf32 and fp32_matmul for speed, keep them for the bits of other "
                 "CPUs",
-                cr_products_name(p));
+                cr_products_name(p), cr_cpu_level_name(cr_kern_level));
     if (p == CR_PRODUCTS_BF16 && strcmp(cr_kern_order(cr_kern_level), "pairs") == 0)
         CR_INFO("BF16 products are summed in pairs on this CPU (%s); CRANK_CPU=avx512 gives the "
                 "bits of all other CPUs, at half the speed",
@@ -252,7 +251,7 @@ static cr_code prepare(cr_job *j, const cr_job_opts *o, cr_diag *diag) {
                             .seed = c->train_config->seed,
                             .meet = j->meet,
                             .pool = j->pool};
-    j->mo.products = products_of(j, c, o->exported);
+    j->mo.products = products_of(c, o->exported);
     j->model = cr_model_new(&j->mo, diag);
     j->evaluates = o->with_labels;
     if (j->model && o->train) cr_job_rules(j, diag);

@@ -8,8 +8,9 @@
  *
  * A float is one BF16 value (the nearest, ties to even; a denormal counts as zero), or the sum of
  * two or three of them, its parts: part 0 is near(x), part 1 is near(x - part 0), and so on; the
- * differences are exact. With two parts a block is multiplied three times, with three parts six
- * times (bf16_order); the products of small parts are left out.
+ * differences are exact, but those that are denormal count as zero too. With two parts a block is
+ * multiplied three times, with three parts six times (bf16_order); the products of small parts are
+ * left out.
  */
 #ifndef CR_KERN_BF16_INT_H
 #define CR_KERN_BF16_INT_H
@@ -55,14 +56,16 @@ CR_INLINE uint32_t bf16_near(float x) {
     r = a < 0x00800000 ? u & 0x80000000u : a > 0x7f800000 ? u | 0x00400000u : r;
     return r & 0xffff0000u;
 }
-CR_INLINE float bf16_round(float x) {
-    return cr_f32_of_bits(bf16_near(x));
-}
 
 /* bf16_flush turns denormals into zero. */
 CR_INLINE float bf16_flush(float x) {
     uint32_t u = cr_f32_bits(x);
     return (u & 0x7f800000u) == 0 ? cr_f32_of_bits(u & 0x80000000u) : x;
+}
+
+/* bf16_rest returns what a part (the bits of near(x)) leaves of x for the next one. */
+CR_INLINE float bf16_rest(float x, uint32_t part) {
+    return bf16_flush(bf16_flush(x) - cr_f32_of_bits(part));
 }
 
 /* A sum of at least this size rounds to the smallest normal float or above when the exponent has no

@@ -15,8 +15,8 @@ CR_INLINE void unit(uint32_t *restrict d, float *restrict t) {
             SIMD for (int c = 0; c < 16; c++) {
                 uint32_t even = bf16_near(a[c]), odd = bf16_near(b[c]);
                 d[c] = even >> 16 | odd;
-                a[c] -= cr_f32_of_bits(even);
-                b[c] -= cr_f32_of_bits(odd);
+                a[c] = bf16_rest(a[c], even);
+                b[c] = bf16_rest(b[c], odd);
             }
         }
 }

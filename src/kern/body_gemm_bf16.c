@@ -18,8 +18,9 @@ static void left_of(left *l, const float *a, int64_t step, int64_t kc, int parts
     for (int64_t k = 0; k < KB; k++) {
         float x = k < kc ? a[k * step] : 0;
         for (int p = 0; p < parts; p++) {
-            l->v[p][k] = bf16_round(x);
-            x -= l->v[p][k];
+            uint32_t part = bf16_near(x);
+            l->v[p][k] = cr_f32_of_bits(part);
+            x = bf16_rest(x, part);
         }
     }
 }

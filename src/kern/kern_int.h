@@ -2,9 +2,9 @@
  * kern_int.h - shared by the kernel sources: the name of a kernel on the level that is being
  * compiled.
  *
- * Every body is compiled once per level with CR_LEVEL set to c, avx2 or avx512; KERN(dot) is then
- * cr_dot_c, cr_dot_avx2, cr_dot_avx512. No file here may define a function with outside linkage
- * under a name without that suffix.
+ * Every body is compiled once per level with CR_LEVEL set to c, avx2 or avx512 (those of BF16
+ * products for the levels above too); KERN(dot) is then cr_dot_c, cr_dot_avx2, cr_dot_avx512. No
+ * file here may define a function with outside linkage under a name without that suffix.
  */
 #ifndef CR_KERN_KERN_INT_H
 #define CR_KERN_KERN_INT_H

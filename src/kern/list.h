@@ -57,7 +57,8 @@
  *
  * gemm_bf16_pack, gemm_bf16, gemm_bf16_tn: like the three above (without ADD), for inputs that are
  *     sums of `parts` BF16 values (kern.h): part 0 of x is near(x), part 1 is near(x - part 0), ...
- *     near(x) is the nearest BF16 value, ties to even, and 0 for a denormal x.
+ *     near(x) is the nearest BF16 value, ties to even, and 0 for a denormal x. Differences of x and
+ *     its parts that are denormal are zeros of their sign.
  *     For each m < M, n < N, with zeros for A and B past K:
  *     s = flags & ACC ? C[m,n] : 0
  *     for each block of 32 along k, for each pair (p, q) of parts:
@@ -381,7 +382,7 @@
     X(float, ffm, (const float *x, int64_t F, int64_t D))                                          \
     X(void, ffm_bwd, (float *dx, float dy, const float *x, int64_t F, int64_t D, bool acc))
 
-/* CPUs with AVX512_BF16 have their own version of CR_KERNELS_BF16_DOT, and of nothing else. */
+/* The levels above avx512 have their own version of CR_KERNELS_BF16_DOT, and of nothing else. */
 #define CR_KERNELS(X)                                                                              \
     CR_KERNELS_REST(X)                                                                             \
     CR_KERNELS_BF16_DOT(X)

@@ -43,7 +43,10 @@ static double peak_of(double (*peak)(int64_t n, float *sum), cr_pool *pool, doub
 double cr_bench_peak(cr_pool *pool, cr_products products, double seconds) {
     static const int times[] = {1, 1, 3, 6}; /* products of parts for one product */
     int parts = cr_products_parts(products);
-    return peak_of(parts ? cr_kern->peak_bf16 : cr_kern->peak, pool, seconds) / times[parts];
+    /* with several parts the level in pairs has the products of avx512 */
+    bool pairs = strcmp(cr_kern_order(cr_kern_level), "pairs") == 0;
+    const cr_kernels *k = parts > 1 && pairs ? cr_kern_at(CR_CPU_AVX512) : cr_kern;
+    return peak_of(parts ? k->peak_bf16 : k->peak, pool, seconds) / times[parts];
 }
 
 /* ---- tables ---- */

@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "base/cpu.h"
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -61,6 +62,22 @@ static cr_ckpt_tensor *tensors(cr_job *j, const cr_trainer *t, int *n) {
     return v;
 }
 
+/* Warns when BF16 products were summed in another order until now. */
+static void compare_order(const cr_job *j, const char *path, const cr_ckpt_state *s) {
+    if (j->mo.products != CR_PRODUCTS_BF16 || !s->cpu) return;
+    cr_cpu_level level = cr_cpu_level_wish(s->cpu, CR_CPU_AMX, NULL, 0);
+    const char *before = cr_kern_order(level), *now = cr_kern_order(cr_kern_level);
+    if (strcmp(before, now) == 0) return;
+    bool pairs = strcmp(before, "pairs") == 0;
+    CR_WARN("%s was trained on a CPU that sums BF16 products in %s (level %s), this one sums them "
+            "in %s (%s): results differ from an unbroken run; %s",
+            path, before, s->cpu, now, cr_cpu_level_name(cr_kern_level),
+            !pairs ? "CRANK_CPU=avx512 goes on in the same order"
+            : cr_cpu_level_own() >= CR_CPU_AVX512_BF16
+                ? "CRANK_CPU=avx512_bf16 goes on in the same order"
+                : "only CPUs with AVX512_BF16 can go on in the same order");
+}
+
 cr_code cr_job_resume(cr_job *j, cr_trainer *t, const char *path, bool ignore_optimizer,
                       cr_ckpt_state *state, cr_diag *diag) {
     cr_err err;
@@ -88,6 +105,7 @@ cr_code cr_job_resume(cr_job *j, cr_trainer *t, const char *path, bool ignore_op
                 "lanes: results differ from an unbroken run",
                 path, (unsigned long long)s->seed, s->lanes, (unsigned long long)tc->seed,
                 j->lanes);
+    if (code == CR_OK) compare_order(j, path, s);
     if (code == CR_OK) code = cr_job_same_meaning(j, c, false, diag);
     if (code == CR_OK) code = cr_ckpt_load(c, v, n, &lo, diag);
     if (code == CR_OK) {

@@ -14,7 +14,7 @@
  * arithmetic across a change of the register, so the work is always in a separate function. */
 enum { BF16_DENORMALS_ZERO = 0x8040 };
 
-/* vround rounds as bf16_round does; what a denormal carries into the exponent is cut off with its
+/* vround rounds as bf16_near does; what a denormal carries into the exponent is cut off with its
  * mantissa. vupper and vlower give the odd and the even value of each word as a float. */
 #ifdef __AVX512F__
 typedef __m512i ivec;

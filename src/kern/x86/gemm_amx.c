@@ -30,12 +30,7 @@
 enum { NR = CR_GEMM_NR, KB = CR_BF16_BLOCK, MB = 32, UNIT = 2048, FEW_ROWS = 16 };
 
 #ifdef __AVX512F__
-#include <immintrin.h>
-#define NOINLINE __attribute__((noinline))
-enum { DENORMALS_ZERO = 0x8040 };
-CR_INLINE __mmask16 first(int64_t n) {
-    return (__mmask16)(n >= 16 ? 0xffffu : n <= 0 ? 0u : (1u << n) - 1u);
-}
+#include "kern/x86/bf16_vec_int.h"
 /* to_bf16 makes 32 values: those of x first. */
 CR_INLINE __m512i to_bf16(__m512 x, __m512 y) {
 #ifdef __AVX512BF16__
@@ -58,24 +53,25 @@ CR_INLINE __m512 rest(__m512 x, __m512i w, const int h) {
 }
 /* left_row makes a row of 32 values in each part's unit, from n <= 32 floats. */
 CR_INLINE void left_row(char *d, const float *x, int64_t n, int parts) {
-    __m512 a = _mm512_maskz_loadu_ps(first(n), x), b = _mm512_maskz_loadu_ps(first(n - 16), x + 16);
+    __m512 a = vloadm(first(n), x), b = vloadm(first(n - 16), x + 16);
     for (int p = 0; p < parts; p++, d += UNIT) {
         __m512i w = to_bf16(a, b);
         _mm512_storeu_si512(d, w);
         if (p + 1 < parts) a = rest(a, w, 0), b = rest(b, w, 1);
     }
 }
-/* pair_rows makes the words of two rows (n <= 32 columns) in each part's unit, half by half. */
-CR_INLINE void pair_rows(char *d, const float *x, const float *y, int64_t n, int parts) {
+/* pair_rows makes the words of two rows of 32 columns in each part's unit, half by half, from nx
+ * and ny floats. */
+CR_INLINE void pair_rows(char *d, const float *x, int64_t nx, const float *y, int64_t ny,
+                         int parts) {
     static const uint16_t order[2][32] = {{0,  32, 1,  33, 2,  34, 3,  35, 4,  36, 5,
                                            37, 6,  38, 7,  39, 8,  40, 9,  41, 10, 42,
                                            11, 43, 12, 44, 13, 45, 14, 46, 15, 47},
                                           {16, 48, 17, 49, 18, 50, 19, 51, 20, 52, 21,
                                            53, 22, 54, 23, 55, 24, 56, 25, 57, 26, 58,
                                            27, 59, 28, 60, 29, 61, 30, 62, 31, 63}};
-    const __mmask16 m0 = first(n), m1 = first(n - 16);
-    __m512 a = _mm512_maskz_loadu_ps(x ? m0 : 0, x), b = _mm512_maskz_loadu_ps(x ? m1 : 0, x + 16),
-           e = _mm512_maskz_loadu_ps(y ? m0 : 0, y), f = _mm512_maskz_loadu_ps(y ? m1 : 0, y + 16);
+    __m512 a = vloadm(first(nx), x), b = vloadm(first(nx - 16), x + 16);
+    __m512 e = vloadm(first(ny), y), f = vloadm(first(ny - 16), y + 16);
     for (int p = 0; p < parts; p++, d += UNIT) {
         __m512i u = to_bf16(a, b), v = to_bf16(e, f);
         for (int h = 0; h < 2; h++)
@@ -108,16 +104,12 @@ CR_INLINE void quarter(char *d, const char *s, int q) {
 /* finish_row applies the flags to a row of sums and writes its n <= 32 columns. */
 CR_INLINE void finish_row(float *c, const float *s, int64_t n, int flags, const float *bias) {
     for (int h = 0; h < 32 && h < n; h += 16) {
-        __mmask16 m = first(n - h);
-        __m512 y = _mm512_loadu_ps(s + h);
-        if (flags & CR_GEMM_BIAS) y = _mm512_add_ps(y, _mm512_maskz_loadu_ps(m, bias + h));
-        if (flags & CR_GEMM_RELU)
-            y = _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(y, _mm512_setzero_ps(), _CMP_NLE_UQ), y);
-        if (flags & CR_GEMM_MASK)
-            y = _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(_mm512_maskz_loadu_ps(m, bias + h),
-                                                       _mm512_setzero_ps(), _CMP_GT_OQ),
-                                    y);
-        _mm512_mask_storeu_ps(c + h, m, y);
+        mask m = first(n - h);
+        vec y = vload(s + h);
+        if (flags & CR_GEMM_BIAS) y = vadd(y, vloadm(m, bias + h));
+        if (flags & CR_GEMM_RELU) y = vrelu(y);
+        if (flags & CR_GEMM_MASK) y = vabove0(vloadm(m, bias + h), y);
+        vstorem(c + h, m, y);
     }
 }
 #else /* the same in plain C, for the model on CPUs without AVX-512 */
@@ -129,18 +121,19 @@ CR_INLINE void left_row(char *d, const float *x, int64_t n, int parts) {
             uint32_t w = bf16_near(v);
             uint16_t h = (uint16_t)(w >> 16);
             memcpy(d + p * UNIT + 2 * k, &h, 2);
-            v -= cr_f32_of_bits(w);
+            v = bf16_rest(v, w);
         }
     }
 }
-CR_INLINE void pair_rows(char *d, const float *x, const float *y, int64_t n, int parts) {
+CR_INLINE void pair_rows(char *d, const float *x, int64_t nx, const float *y, int64_t ny,
+                         int parts) {
     for (int64_t c = 0; c < 32; c++) {
-        float v[2] = {x && c < n ? x[c] : 0, y && c < n ? y[c] : 0};
+        float v[2] = {c < nx ? x[c] : 0, c < ny ? y[c] : 0};
         for (int p = 0; p < parts; p++) {
             uint32_t a = bf16_near(v[0]), b = bf16_near(v[1]), w = a >> 16 | b;
             memcpy(d + p * UNIT + c / 16 * UNIT / 2 + c % 16 * 4, &w, 4);
-            v[0] -= cr_f32_of_bits(a);
-            v[1] -= cr_f32_of_bits(b);
+            v[0] = bf16_rest(v[0], a);
+            v[1] = bf16_rest(v[1], b);
         }
     }
 }
@@ -172,9 +165,9 @@ static void right_units(char *d, const float *X, int64_t ldx, int64_t K, int64_t
         for (int64_t k = 0; k < K; k += KB, d += parts * UNIT) {
             char *v = turn ? tmp : d;
             for (int64_t q = 0; q < KB / 2; q++) {
-                const float *x = X + (k + 2 * q) * ldx + n;
-                pair_rows(v + 64 * q, k + 2 * q < K ? x : NULL, k + 2 * q + 1 < K ? x + ldx : NULL,
-                          N - n, parts);
+                bool even = k + 2 * q < K, odd = k + 2 * q + 1 < K;
+                const float *x = X + (even ? k + 2 * q : k) * ldx + n, *y = odd ? x + ldx : x;
+                pair_rows(v + 64 * q, x, even ? N - n : 0, y, odd ? N - n : 0, parts);
             }
             for (int i = 0; turn && i < 8 * parts; i++)
                 quarter(d + i / 4 * 1024, v + i / 4 * 1024, i % 4);
@@ -281,7 +274,7 @@ CR_INLINE void product(const int parts, float *C, int64_t ldc, const char *A, co
                 TILE_ZERO(3);
             } else if (whole) {
                 load_sums((const char *)c, ldc * 4);
-            } else {
+            } else { /* what else is in s adds to sums that finish leaves out */
                 for (int64_t r = 0; r < rows; r++)
                     memcpy(s + 32 * r, c + r * ldc, (size_t)columns * sizeof(float));
                 FENCE;
@@ -379,7 +372,7 @@ static void tiles_begin(void) {
 #ifdef __AVX512F__
 #define BEGIN                                                                                      \
     unsigned was = _mm_getcsr();                                                                   \
-    _mm_setcsr(was | DENORMALS_ZERO);                                                              \
+    _mm_setcsr(was | BF16_DENORMALS_ZERO);                                                         \
     TILES_BEGIN()
 #define END                                                                                        \
     TILES_END();                                                                                   \

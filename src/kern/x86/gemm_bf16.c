@@ -25,7 +25,7 @@ typedef struct job {
     int flags, parts;
 } job;
 
-/* tile computes a tile of C (mr, nc <= nv * VL). s has room for the sums. */
+/* tile computes a tile of C (mr, nc <= nv * VL). */
 CR_INLINE void tile(const int mr, const int nv, const job *j, float *c, const float *a,
                     const uint32_t *b, int64_t nc, const float *bias) {
     vec s[MR][NV];

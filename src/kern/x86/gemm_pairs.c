@@ -98,13 +98,13 @@ CR_INLINE void along(uint32_t *d, const float *x, int64_t n, int64_t to) {
     }
 }
 
-/* across makes n <= 16 pairs of two rows, with zeros up to 16. */
-CR_INLINE void across(uint32_t *d, const float *x, const float *y, int64_t n, mask store) {
+/* across makes n <= MR pairs of two rows, with zeros up to MR; y NULL: zeros. */
+CR_INLINE void across(uint32_t *d, const float *x, const float *y, int64_t n) {
     static const uint16_t order[32] = {0,  16, 1,  17, 2,  18, 3,  19, 4,  20, 5,
                                        21, 6,  22, 7,  23, 8,  24, 9,  25, 10, 26,
                                        11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
     ivec w = (ivec)_mm512_cvtne2ps_pbh(y ? vloadm(first(n), y) : vzero(), vloadm(first(n), x));
-    _mm512_mask_storeu_epi32(d, store, _mm512_permutexvar_epi16(ivload(order), w));
+    _mm512_mask_storeu_epi32(d, first(MR), _mm512_permutexvar_epi16(ivload(order), w));
 }
 
 static NOINLINE void gemm(float *C, int64_t ldc, const float *A, int64_t lda,
@@ -142,9 +142,8 @@ static NOINLINE void gemm_tn(float *C, int64_t ldc, const float *A, int64_t lda,
         for (int64_t i = 0; i < M; i += MR)
             for (int64_t p = 0; p < pairs; p++) {
                 const float *x = A + (k + 2 * p) * lda + i;
-                int64_t n = 2 * p < kc ? M - i < MR ? M - i : MR : 0;
-                across(a + i * pairs + p * MR, n ? x : A, n && 2 * p + 1 < kc ? x + lda : NULL, n,
-                       first(MR));
+                across(a + i * pairs + p * MR, x, 2 * p + 1 < kc ? x + lda : NULL,
+                       M - i < MR ? M - i : MR);
             }
         for (int64_t n = 0; n < N; n += NR)
             panel(&j, C + n, a, MR * pairs, b + n / NR * cr_gemm_bf16_panel(kc, 1), M,
