@@ -6,6 +6,7 @@
 #define CR_TESTS_HOLDERS_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@
 typedef struct holders {
     int n;
     int lane[MAX_HOLDERS + 1];
+    bool serves[MAX_HOLDERS], any_serves;
     pthread_barrier_t gate;
     void *all[MAX_HOLDERS]; /* what each brought to the meeting under way */
     const void *out[MAX_HOLDERS];
@@ -90,19 +92,30 @@ static inline void *holders_thread(void *p) {
     return NULL;
 }
 
-/* holders_run: holder k has the next lanes[k] lanes (0 ends the list) and calls work(holder, ctx)
- * in a thread of its own; h->number is k. Returns when all are done. */
+/* holders_run: holder k has the next lanes[k] lanes (0 ends the list, SERVER is a parameter server)
+ * and calls work(holder, ctx) in a thread of its own; h->number is k. Returns when all are done. */
+#define SERVER (-1)
 static inline void holders_run(holders *hs, const int *lanes, void (*work)(holder *, void *),
                                void *ctx) {
     memset(hs, 0, sizeof(*hs));
-    for (; lanes[hs->n]; hs->n++)
-        hs->lane[hs->n + 1] = hs->lane[hs->n] + lanes[hs->n];
+    for (; lanes[hs->n]; hs->n++) {
+        hs->serves[hs->n] = lanes[hs->n] == SERVER;
+        hs->any_serves |= hs->serves[hs->n];
+        hs->lane[hs->n + 1] = hs->lane[hs->n] + (lanes[hs->n] == SERVER ? 0 : lanes[hs->n]);
+    }
     pthread_barrier_init(&hs->gate, NULL, (unsigned)hs->n);
     for (int k = 0; k < hs->n; k++) {
         holder *h = &hs->v[k];
         *h = (holder){.of = hs, .number = k, .work = work, .ctx = ctx};
-        h->meet = (cr_meet){hs->n,         k,           hs->lane, holders_gather, holders_exchange,
-                            holders_start, holders_end, h};
+        h->meet = (cr_meet){hs->n,
+                            k,
+                            hs->lane,
+                            holders_gather,
+                            holders_exchange,
+                            holders_start,
+                            holders_end,
+                            h,
+                            hs->any_serves ? hs->serves : NULL};
     }
     for (int k = 0; k < hs->n; k++)
         pthread_create(&hs->v[k].thread, NULL, holders_thread, &hs->v[k]);

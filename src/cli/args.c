@@ -25,6 +25,11 @@ const cr_opt cr_rank_opts[] = {
     CR_OPT_STR(cr_rank_flags, log_dir, CR_O_PATH, "DIR", "none",
                "folder of log files: rank-N.log gets every line of rank N, also where others are "
                "silent"),
+    CR_OPT_INT(cr_rank_flags, ps, "N", NULL, "none", 1, 100000,
+               "parameter servers in each group of ranks, behind its workers; crank launch --ps "
+               "gives it"),
+    CR_OPT_INT(cr_rank_flags, workers, "N", NULL, "all other ranks", 1, 100000,
+               "workers in each group of ranks, with --ps"),
     CR_OPT_END,
 };
 

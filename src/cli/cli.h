@@ -27,6 +27,7 @@ typedef struct cr_common_flags {
 /* Flags of every command that runs as several ranks. */
 typedef struct cr_rank_flags {
     const char *log_dir;
+    int64_t ps, workers;
 } cr_rank_flags;
 
 /* Flags that name a config and edit it. A command that takes a config has them as `config`, the

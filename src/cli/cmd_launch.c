@@ -21,6 +21,7 @@ typedef struct args {
     cr_launch_flags f;
     const char *secret_file;
     double fault_timeout;
+    int64_t ps, workers;
     bool module;
     /* flags that torchrun knows and that have no meaning here */
     const char *monitor_interval, *start_method, *event_log_handler, *local_addr, *logs_specs;
@@ -38,6 +39,9 @@ static const cr_opt opts[] = {
     FLAG(nnodes, 0, "N", "1, or what the platform says", "number of nodes, or MIN:MAX"),
     FLAG(nproc_per_node, 0, "N", "1, or what the platform says",
          "ranks on each node; auto and cpu: one per core, gpu: one per GPU"),
+    CR_OPT_INT(args, ps, "N", NULL, "none", 1, 4095,
+               "parameter servers on each node, with --workers; instead of --nproc-per-node"),
+    CR_OPT_INT(args, workers, "N", NULL, "none", 1, 4095, "workers on each node, with --ps"),
     FLAG(node_rank, 0, "N", "by arrival", "number of this node, from 0; node 0 has the head"),
     FLAG(master_addr, 0, "HOST", "MASTER_ADDR", "name or address of node 0"),
     FLAG(master_port, 0, "PORT", "29500, or MASTER_PORT", "port of node 0 where the nodes meet"),
@@ -116,6 +120,7 @@ typedef struct inner {
     int64_t threads;  /* the number that the command line gives; 0: it gives none */
     bool has_threads; /* the command has the flag */
     bool has_continue, continues;
+    int64_t ps, workers; /* 0: no rank is a server */
     bool help;
 } inner;
 
@@ -152,6 +157,10 @@ static cr_code check_inner(cr_ui *ui, inner *in, cr_err *err) {
     cr_cmd_spec_init(&s, in->cmd, flags, &ranks, &common);
     CR_TRY(cr_opt_parse(&s.spec, in->n, in->v, &ui->arena, err));
     in->help = common.help;
+    if (ranks.ps || ranks.workers)
+        return cr_fail(err, CR_EUSAGE,
+                       "crank launch: --ps and --workers stand behind '--'; write them before it, "
+                       "for the launcher to start so many ranks");
     for (const cr_opt *o = in->cmd->opts; o->name; o++) {
         const char *at = (const char *)flags + o->offset;
         if (strcmp(o->name, "threads") == 0 && o->type == CR_O_INT) {
@@ -184,7 +193,7 @@ static int64_t threads_of(const inner *in, int nproc, const char **why) {
 
 static char **rank_argv(cr_ui *ui, const inner *in, const char *path, int64_t threads,
                         bool resume) {
-    char **v = CR_NEW_N(&ui->arena, char *, in->n + 8);
+    char **v = CR_NEW_N(&ui->arena, char *, in->n + 10);
     int n = 0;
     v[n++] = cr_arena_strdup(&ui->arena, path);
     v[n++] = cr_arena_strdup(&ui->arena, in->cmd->name);
@@ -192,6 +201,10 @@ static char **rank_argv(cr_ui *ui, const inner *in, const char *path, int64_t th
         v[n++] = cr_arena_strdup(&ui->arena, "--continue_train");
     if (in->has_threads && in->threads == 0)
         v[n++] = cr_arena_printf(&ui->arena, "--threads=%lld", (long long)threads);
+    if (in->ps > 0) {
+        v[n++] = cr_arena_printf(&ui->arena, "--ps=%lld", (long long)in->ps);
+        v[n++] = cr_arena_printf(&ui->arena, "--workers=%lld", (long long)in->workers);
+    }
     if (ui->allow_libraries) v[n++] = cr_arena_strdup(&ui->arena, "--allow_libraries");
     for (int i = 0; i < in->n; i++)
         v[n++] = in->v[i];
@@ -231,6 +244,10 @@ static uint64_t digest_args(const inner *in) {
     cr_digest_add(&d, in->cmd->name, strlen(in->cmd->name) + 1);
     for (int i = 0; i < in->n; i++)
         cr_digest_add(&d, in->v[i], strlen(in->v[i]) + 1);
+    if (in->ps > 0) {
+        cr_digest_add(&d, &in->ps, sizeof in->ps);
+        cr_digest_add(&d, &in->workers, sizeof in->workers);
+    }
     return cr_digest_end(&d);
 }
 
@@ -249,6 +266,9 @@ static cr_code launch(cr_ui *ui, const args *a, inner *in, cr_launch *job, cr_er
     CR_TRY(cr_launch_program(&job->digest, path, sizeof path, err));
     int64_t threads = threads_of(in, l->nproc, &why);
     CR_INFO("%s", cr_layout_text(l, &ui->arena));
+    if (in->ps > 0)
+        CR_INFO("of the ranks of each node %lld work%s and %lld serve%s", (long long)in->workers,
+                in->workers == 1 ? "s" : "", (long long)in->ps, in->ps == 1 ? "s" : "");
     if (in->has_threads)
         CR_INFO("%lld thread%s per rank: %s", (long long)threads, threads == 1 ? "" : "s", why);
     if (in->has_threads) unsetenv("OMP_NUM_THREADS"); /* the ranks have --threads instead */
@@ -264,6 +284,31 @@ static cr_code launch(cr_ui *ui, const args *a, inner *in, cr_launch *job, cr_er
     return cr_launch_run(job, &ui->exit_code, err);
 }
 
+/* Servers and workers of a node are its ranks. */
+static cr_code count_roles(cr_ui *ui, args *a, inner *in, cr_err *err) {
+    if (!a->ps && !a->workers) return CR_OK;
+    if (!a->ps || !a->workers)
+        return cr_fail(err, CR_EUSAGE,
+                       "crank launch: %s is given without %s; parameter servers need workers, so "
+                       "give both",
+                       a->ps ? "--ps" : "--workers", a->ps ? "--workers" : "--ps");
+    if (a->f.nproc_per_node)
+        return cr_fail(
+            err, CR_EUSAGE,
+            "crank launch: --nproc-per-node is %s beside --ps and --workers, which start "
+            "%lld ranks on each node; leave one of both out",
+            a->f.nproc_per_node, (long long)(a->ps + a->workers));
+    if (!in->cmd->ranks)
+        return cr_fail(err, CR_EUSAGE,
+                       "crank launch: %s runs as one process and has no use for parameter servers; "
+                       "leave out --ps and --workers",
+                       in->cmd->name);
+    in->ps = a->ps;
+    in->workers = a->workers;
+    a->f.nproc_per_node = cr_arena_printf(&ui->arena, "%lld", (long long)(a->ps + a->workers));
+    return CR_OK;
+}
+
 static cr_code run(cr_ui *ui, const void *flags) {
     args a = *(const args *)flags;
     inner in = {0};
@@ -274,6 +319,7 @@ static cr_code run(cr_ui *ui, const void *flags) {
     machine.gpus = cr_machine_gpus();
     cr_code code = find_inner(ui, &a, &in, &err);
     if (code == CR_OK) code = check_inner(ui, &in, &err);
+    if (code == CR_OK) code = count_roles(ui, &a, &in, &err);
     if (code != CR_OK) {
         fprintf(stderr, "%s\n", err.msg);
         return code;
@@ -318,6 +364,7 @@ static const char *const examples[] = {
     "crank launch --standalone --nproc-per-node 2 -- train deepfm.yaml",
     "crank launch --nnodes 2 --node_rank 0 --master_addr host0 --nproc-per-node 4 --max_restarts 3 "
     "-- train deepfm.yaml",
+    "crank launch --ps 2 --workers 4 -- train deepfm.yaml --strategy sync",
     "crank torchrun --nnodes=1 --nproc-per-node=2 -m tzrec.train_eval --pipeline_config_path "
     "deepfm.config",
     NULL,

@@ -13,7 +13,7 @@ typedef struct args {
     cr_config_flags config;
     int64_t threads;
     bool continue_train, ignore_restore_optimizer;
-    const char *log_json, *autocast;
+    const char *log_json, *autocast, *strategy;
 } args;
 
 static const cr_opt opts[] = {
@@ -30,6 +30,8 @@ static const cr_opt opts[] = {
                "add JSON lines to this file too, as model_dir/train_log.jsonl has them; -: stdout"),
     CR_OPT_STR(args, autocast, 0, "BOOL", "from the config",
                "True: mixed_precision BF16, False: FP32; overrides the config"),
+    CR_OPT_STR(args, strategy, 0, "NAME", "from the config, or sync",
+               "how workers and parameter servers work together: sync; overrides the config"),
     CR_OPT_ACCEPT(args),
     CR_OPT_SET(args),
     CR_OPT_THREADS(args),
@@ -115,6 +117,13 @@ static void say_summary(const cr_train_result *r) {
     if (r->has_eval) cr_ui_metrics(&r->eval);
 }
 
+static void add_set(cr_ui *ui, cr_config_opts *c, const char *edit) {
+    const char **v = CR_NEW_N(&ui->arena, const char *, c->n_set + 1);
+    if (c->n_set) memcpy(v, c->set, sizeof *v * (size_t)c->n_set);
+    v[c->n_set++] = edit;
+    c->set = v;
+}
+
 /* Adds --autocast as one more --set. The words are those of the ModelZoo command lines. */
 static cr_code apply_autocast(cr_ui *ui, const args *a, cr_config_opts *c) {
     static const char *const words[2][5] = {{"no", "false", "f", "n", "0"},
@@ -129,11 +138,7 @@ static cr_code apply_autocast(cr_ui *ui, const args *a, cr_config_opts *c) {
                     "--autocast: '%s' is not a bool; use True or False", a->autocast);
         return CR_EUSAGE;
     }
-    const char **v = CR_NEW_N(&ui->arena, const char *, c->n_set + 1);
-    if (c->n_set) memcpy(v, c->set, sizeof *v * (size_t)c->n_set);
-    v[c->n_set] = on ? "train_config.mixed_precision=BF16" : "train_config.mixed_precision=''";
-    c->set = v;
-    c->n_set++;
+    add_set(ui, c, on ? "train_config.mixed_precision=BF16" : "train_config.mixed_precision=''");
     return CR_OK;
 }
 
@@ -142,6 +147,8 @@ static cr_code apply_autocast(cr_ui *ui, const args *a, cr_config_opts *c) {
 static const char *started_as(cr_ui *ui) {
     const cr_place *p = &ui->place;
     if (!ui->comm) return "crank train";
+    if (cr_comm_servers(ui->comm) > 0 && strcmp(p->program, "crank launch") == 0)
+        return "crank launch --ps ... --workers ... -- train";
     if (strcmp(p->program, "crank launch") != 0)
         return cr_arena_printf(&ui->arena, "%s -n %d crank train", p->program, p->size);
     if (cr_comm_local_size(ui->comm) < p->size) return "crank launch ... -- train";
@@ -162,6 +169,9 @@ static cr_code run(cr_ui *ui, const void *flags) {
         return cr_ui_wrong(ui, "--log_json is empty; name a file, or - for standard output");
     cr_config_from(&a->config, &o.config);
     CR_TRY(apply_autocast(ui, a, &o.config));
+    if (a->strategy)
+        add_set(ui, &o.config,
+                cr_arena_printf(&ui->arena, "train_config.servers.strategy='%s'", a->strategy));
     cr_train_result *r = CR_NEW(&ui->arena, cr_train_result);
     cr_arena_init(&r->arena, 0);
     bool lines = a->log_json && strcmp(a->log_json, "-") == 0;

@@ -145,6 +145,28 @@ static cr_code join_ranks(cr_ui *ui) {
     return ui->place.rank > 0 ? err.code : cr_ui_fail(ui, &err);
 }
 
+/* Tells the ranks which of them are servers. */
+static cr_code set_roles(cr_ui *ui, const cr_rank_flags *r) {
+    cr_err err;
+    if (r->ps == 0 && r->workers == 0) return CR_OK;
+    if (r->ps == 0)
+        return cr_ui_wrong(ui,
+                           "--workers counts the workers of parameter servers, and --ps does not "
+                           "say how many servers there are; give both, or start ranks with "
+                           "'crank launch --nproc-per-node N'");
+    if (!ui->comm)
+        return cr_ui_wrong(ui,
+                           "--ps %lld needs ranks that serve, and this process is alone; write "
+                           "'crank launch --ps %lld --workers N -- %s ...'",
+                           (long long)r->ps, (long long)r->ps, ui->cmd->name);
+    int64_t workers = r->workers ? r->workers : cr_comm_size(ui->comm) - r->ps;
+    if (workers < 1)
+        return cr_ui_wrong(ui, "--ps %lld leaves no worker among %d ranks; start more ranks",
+                           (long long)r->ps, cr_comm_size(ui->comm));
+    return cr_comm_set_roles(ui->comm, r->ps, workers, &err) == CR_OK ? CR_OK
+                                                                      : cr_ui_fail(ui, &err);
+}
+
 static cr_code run_command(cr_ui *ui, int argc, char **argv) {
     cr_cmd_spec s;
     cr_err err = {0};
@@ -174,6 +196,7 @@ static cr_code run_command(cr_ui *ui, int argc, char **argv) {
     if (common.allow_libraries) cr_plugin_allow();
     watch_signals(ui->cmd);
     CR_TRY(join_ranks(ui)); /* first, so that a rank can tell the others what is wrong with it */
+    CR_TRY(set_roles(ui, &ranks));
     CR_TRY(set_log_level(ui, &common, &level));
     CR_TRY(open_log(ui, ranks.log_dir, level, argc, argv));
     if (ui->cmd->takes_config) cr_env_check(&ui->diag);

@@ -37,8 +37,9 @@ struct cr_comm {
     int blamed;    /* see cr_comm_blamed */
     cr_code ended; /* the code of the vote that ended the job; CR_OK: none has */
     int64_t n_votes;
-    cr_who *who; /* of all ranks */
-    vote *votes; /* of all ranks */
+    int servers, workers; /* of each group of ranks; servers 0: no rank serves */
+    cr_who *who;          /* of all ranks */
+    vote *votes;          /* of all ranks */
     size_t *vote_at;
 };
 
@@ -187,6 +188,23 @@ int cr_comm_rank(const cr_comm *c) {
 }
 int cr_comm_size(const cr_comm *c) {
     return c->size;
+}
+cr_code cr_comm_set_roles(cr_comm *c, int64_t servers, int64_t workers, cr_err *err) {
+    if (c->size % (servers + workers) != 0)
+        return cr_fail(
+            err, CR_EUSAGE,
+            "%d ranks cannot be made of groups of %lld workers and %lld servers (--workers "
+            "and --ps); start a multiple of %lld ranks",
+            c->size, (long long)workers, (long long)servers, (long long)(servers + workers));
+    c->servers = (int)servers;
+    c->workers = (int)workers;
+    return CR_OK;
+}
+bool cr_comm_serves(const cr_comm *c, int rank) {
+    return c->servers > 0 && rank % (c->servers + c->workers) >= c->workers;
+}
+int cr_comm_servers(const cr_comm *c) {
+    return c->servers > 0 ? c->size / (c->servers + c->workers) * c->servers : 0;
 }
 int cr_comm_local_rank(const cr_comm *c) {
     return c->local_rank;

@@ -37,6 +37,13 @@ int cr_comm_local_size(const cr_comm *c);
 const char *cr_comm_name(const cr_comm *c);  /* "MPICH 4.0.2" */
 const cr_who *cr_comm_who(const cr_comm *c); /* all ranks, one after the other */
 
+/* Parameter servers (docs/design/servers.md). cr_comm_set_roles: of each group of workers + servers
+ * ranks the first are workers and the others servers; both are at least 1, and such groups make up
+ * all ranks. Before it, and with servers 0, no rank serves. */
+CR_CHECKED cr_code cr_comm_set_roles(cr_comm *c, int64_t servers, int64_t workers, cr_err *err);
+bool cr_comm_serves(const cr_comm *c, int rank);
+int cr_comm_servers(const cr_comm *c); /* of all ranks */
+
 /* cr_comm_gather: rank r has bytes [at[r], at[r + 1]) of all; afterwards every rank has all. */
 void cr_comm_gather(cr_comm *c, void *all, const size_t *at);
 /* cr_comm_exchange: bytes [out_at[r], out_at[r + 1]) of out go to rank r; bytes [in_at[r],

@@ -35,6 +35,13 @@ static void add_joins(cr_lanes *t) {
         }
 }
 
+int cr_meet_keepers(const cr_meet *meet, int *list) {
+    int n = 0;
+    for (int h = 0; h < meet->n; h++)
+        if (!meet->serves || meet->serves[h]) list[n++] = h;
+    return n;
+}
+
 void cr_lanes_init(cr_lanes *t, int all, const cr_meet *meet, cr_arena *arena) {
     CR_ASSERT(all >= 1 && all <= CR_MAX_LANES && (all & (all - 1)) == 0);
     memset(t, 0, sizeof(*t));

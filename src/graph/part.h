@@ -11,6 +11,7 @@
 #ifndef CR_GRAPH_PART_H
 #define CR_GRAPH_PART_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/mem.h"
@@ -37,7 +38,15 @@ typedef struct cr_meet {
                            const size_t *in_at);
     void (*exchange_end)(void *ctx);
     void *ctx;
+    /* Parameter servers (docs/design/servers.md): serves[h] says that holder h has parameters and
+     * their state and no lanes; then the others have lanes and no state. Holder 0 does not serve.
+     * NULL: there are none, and every holder has both. */
+    const bool *serves;
 } cr_meet;
+
+/* cr_meet_keepers lists the holders that have parameters and state, the servers or all of them;
+ * list has room for meet->n numbers. Returns how many they are. */
+int cr_meet_keepers(const cr_meet *meet, int *list);
 
 typedef struct cr_lanes {
     int all;          /* lanes of the global batch */

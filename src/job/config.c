@@ -75,6 +75,8 @@ static const cr_field train_fields[] = {
             "copy a checkpoint and go on while it is written, if memory allows; false: wait for "
             "it"),
     U32(eval_interval_steps, 0, CR_F_OURS, "steps between evaluations; 0: with checkpoints only"),
+    CR_MSG(cr_train_conf, servers, &cr_servers_msg, CR_F_OURS,
+           "training with parameter servers, which crank launch --ps starts"),
     CR_END,
 };
 

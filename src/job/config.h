@@ -13,6 +13,16 @@
 #include "model/config.h"
 #include "optim/optim.h"
 
+/* Training with parameter servers (docs/design/servers.md); crank only. */
+typedef struct cr_servers_conf {
+    cr_conf_base base;
+    const char *strategy; /* one of cr_strategy_names */
+} cr_servers_conf;
+typedef enum cr_strategy { CR_SYNC, CR_STRATEGIES } cr_strategy;
+extern const char *const cr_strategy_names[];
+/* cr_strategy_find returns the strategy of a name, -1 when there is none. */
+int cr_strategy_find(const char *name);
+
 typedef struct cr_train_conf {
     cr_conf_base base;
     cr_sparse_optim_conf *sparse_optimizer;
@@ -39,6 +49,7 @@ typedef struct cr_train_conf {
     int64_t lanes; /* power of two, 1..64 */
     bool save_in_background;
     int64_t eval_interval_steps; /* 0: evaluation follows checkpoints only */
+    cr_servers_conf *servers;    /* NULL: not given */
 } cr_train_conf;
 
 typedef struct cr_eval_conf {
@@ -73,7 +84,7 @@ typedef struct cr_root_conf { /* EasyRecConfig */
     cr_model_conf *model_config;
 } cr_root_conf;
 
-extern const cr_msg cr_train_msg, cr_eval_msg, cr_export_msg;
+extern const cr_msg cr_train_msg, cr_eval_msg, cr_export_msg, cr_servers_msg;
 extern const cr_msg cr_root_msg;
 
 /* cr_root_finish is called once after binding. It applies cr_data_conf_finish and fills every

@@ -107,11 +107,14 @@ int cr_lanes_for(int64_t said, int64_t batch) {
 }
 
 /* Rows of all ranks together. A job that goes on with more or fewer ranks than it began with keeps
- * its global batch, and so its results: crank launch says how many ranks that were. */
+ * its global batch, and so its results: crank launch says how many ranks that were. Servers bring
+ * no rows; every group of ranks has the same number of them. */
 static int64_t of_all(const cr_job *j, int64_t rows) {
     const char *text = getenv("CRANK_BATCH_RANKS");
     int64_t n;
     if (!text || !cr_parse_i64(text, strlen(text), &n) || n < 1) n = j->meet ? j->meet->n : 1;
+    for (int64_t h = 0, all = n; j->meet && j->meet->serves && h < j->meet->n; h++)
+        if (j->meet->serves[h]) n -= all / j->meet->n;
     return cr_mul_i64(rows, n);
 }
 
@@ -133,20 +136,29 @@ static void exchange_end(void *comm) {
     cr_comm_exchange_end(comm, 1);
 }
 
-/* Each rank gets as many lanes as the others, or one more. */
+/* Each rank gets as many lanes as the others, or one more; servers get none. */
 static cr_code divide_lanes(cr_job *j, cr_diag *diag) {
-    int n = j->ranks.n, *lane = CR_NEW_N(&j->cfg.arena, int, n + 1);
+    int all = j->ranks.n, *lane = CR_NEW_N(&j->cfg.arena, int, all + 1);
+    int servers = cr_comm_servers(j->comm), n = all - servers;
     if (j->lanes < n) {
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(j->root->train_config, "lanes"),
-                    "a global batch of %lld rows has %d lanes, which %d ranks cannot share; start "
-                    "fewer ranks, or raise data_config.batch_size or train_config.lanes",
-                    (long long)j->batch, j->lanes, n);
+                    "a global batch of %lld rows has %d lanes, which %d %s cannot share; start "
+                    "fewer of them, or raise data_config.batch_size or train_config.lanes",
+                    (long long)j->batch, j->lanes, n, servers ? "workers" : "ranks");
         return CR_ECONF;
     }
-    for (int h = 0; h <= n; h++)
-        lane[h] = (int)((int64_t)j->lanes * h / n);
+    for (int h = 0, worker = 0; h <= all; worker += h < all && !cr_comm_serves(j->comm, h), h++)
+        lane[h] = (int)((int64_t)j->lanes * worker / n);
     j->ranks.lane = lane;
     return CR_OK;
+}
+
+static const bool *roles(cr_job *j) {
+    int n = j->ranks.n;
+    bool *serves = CR_NEW_N(&j->cfg.arena, bool, n);
+    for (int h = 0; h < n; h++)
+        serves[h] = cr_comm_serves(j->comm, h);
+    return cr_comm_servers(j->comm) > 0 ? serves : NULL;
 }
 
 /* Returns how many threads a run has that was not told. Ranks on one machine share its cores. */
@@ -218,6 +230,7 @@ static cr_code prepare(cr_job *j, const cr_job_opts *o, cr_diag *diag) {
                              .exchange_start = exchange_start,
                              .exchange_end = exchange_end,
                              .ctx = j->comm};
+        j->ranks.serves = roles(j);
         j->meet = &j->ranks;
     }
     j->batch = of_all(j, c->data_config->batch_size);

@@ -108,6 +108,8 @@ void cr_job_close(cr_job *j);
 bool cr_job_wants_ema(const cr_job *j, bool eval);
 /* cr_job_check_ema reports averages that the config asks for and that training would not make. */
 void cr_job_check_ema(const cr_job *j, cr_diag *diag);
+/* cr_job_check_servers reports a training that is to use parameter servers and has none. */
+void cr_job_check_servers(const cr_job *j, cr_diag *diag);
 /* cr_job_needs says which parts of a checkpoint an evaluation, export or prediction reads. Averages
  * lie with the optimizer state. */
 cr_ckpt_need cr_job_needs(const cr_job *j);

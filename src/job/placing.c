@@ -332,6 +332,7 @@ cr_code cr_job_placings(cr_job *j, cr_diag *diag) {
     cr_arena *a = &j->cfg.arena;
     int n = j->model->n_tables;
     if (!j->meet || j->meet->n == 1 || all_mapped(j->model)) return CR_OK;
+    if (j->meet->serves) return cr_job_server_placings(j, diag);
     cr_planner_machine m = cr_planner_machine_default;
     m.ranks = j->meet->n;
     m.per_node = j->comm ? cr_comm_local_size(j->comm) : m.ranks;

@@ -37,5 +37,8 @@ void cr_job_unfit(const cr_planner_job *p, const cr_planner_machine *m, const cr
  * other ranks, or for an export whose tables are mapped, it does nothing. j->plan becomes the text
  * of plan.json, on the first rank, for training to write. */
 CR_CHECKED cr_code cr_job_placings(cr_job *j, cr_diag *diag);
+/* cr_job_server_placings does so where some ranks are parameter servers: blocks of rows, dealt to
+ * them in turn. A server without enough memory fails. */
+CR_CHECKED cr_code cr_job_server_placings(cr_job *j, cr_diag *diag);
 
 #endif

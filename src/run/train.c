@@ -121,6 +121,7 @@ static cr_code may_start(loop *l) {
                                               .msg = "train_input_path is not set; give it in the "
                                                      "config or with --train_input_path"});
     cr_job_check_ema(&l->j, l->diag);
+    cr_job_check_servers(&l->j, l->diag);
     return cr_diag_code(l->diag);
 }
 

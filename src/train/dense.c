@@ -79,17 +79,23 @@ static void cut_slices(dense_side *d) {
     d->slice = CR_NEW_N(&d->arena, int64_t, meet->n + 1);
     d->bytes_at = CR_NEW_N(&d->arena, size_t, meet->n + 1);
     d->pieces_at = CR_NEW_N(&d->arena, size_t, meet->n + 1);
+    int *keeper = CR_NEW_N(&d->arena, int, meet->n), n = cr_meet_keepers(meet, keeper), k = 0;
+    /* a slice begins where the one before it ends: h is the next holder whose begin is not known,
+     * k the next keeper */
     for (int64_t i = 0; i < d->n_pieces; so_far += d->pieces[i++].n)
-        for (; h < meet->n && so_far * meet->n >= all * h; h++) {
-            d->slice[h] = d->pieces[i].p->offset + d->pieces[i].first;
-            d->pieces_at[h] = (size_t)i * sizeof(*d->found);
-        }
+        for (; k < n && so_far * n >= all * k; k++)
+            for (; h <= keeper[k]; h++) {
+                d->slice[h] = d->pieces[i].p->offset + d->pieces[i].first;
+                d->pieces_at[h] = (size_t)i * sizeof(*d->found);
+            }
     for (; h <= meet->n; h++) {
         d->slice[h] = d->n;
         d->pieces_at[h] = (size_t)d->n_pieces * sizeof(*d->found);
     }
-    d->slice[0] = 0; /* parameters without a gradient may lie in front */
-    d->pieces_at[0] = 0;
+    for (h = 0; h <= keeper[0]; h++) {
+        d->slice[h] = 0; /* parameters without a gradient may lie in front */
+        d->pieces_at[h] = 0;
+    }
     for (h = 0; h <= meet->n; h++)
         d->bytes_at[h] = (size_t)d->slice[h] * sizeof(float);
     d->at = d->slice[meet->self];

@@ -2,11 +2,13 @@
  * holders.c - training with the lanes of every batch divided among several holders gives the bits
  * of training in one process: losses, all parameters, tables and optimizer state, metrics of
  * training and of evaluation. Holders are threads (holders.h), each with a model of its own. The
- * tables are placed in every way that there is, each table in another.
+ * tables are placed in every way that there is, each table in another. In one division some holders
+ * are parameter servers, which have no lanes and all tables.
  *
  * The data ends with a batch of fewer rows than lanes, so that some holders have none.
  */
 #include "holders.h"
+#include "job/placing.h"
 #include "optim/list.h"
 #include "tool/tool.h"
 #include "train/train_metrics.h"
@@ -17,7 +19,10 @@
 #define EVAL_ROWS (BATCH + 4)
 #define MAX_SET   8
 
-static const int splits[][MAX_HOLDERS + 1] = {{4, 4}, {2, 2, 2, 2}, {3, 3, 2}};
+static const int splits[][MAX_HOLDERS + 1] = {{4, 4},
+                                              {2, 2, 2, 2},
+                                              {3, 3, 2},
+                                              {5, SERVER, 3, SERVER}};
 #define N_SPLITS ((int)(sizeof(splits) / sizeof(splits[0])))
 
 typedef struct trial {
@@ -64,9 +69,16 @@ static void place(cr_job *j, const cr_meet *meet) {
     }
 }
 
+static int workers(const cr_meet *meet) {
+    int n = 0;
+    for (int h = 0; h < meet->n; h++)
+        n += !meet->serves || !meet->serves[h];
+    return n;
+}
+
 static cr_code open_part(part *p, const trial *t, const cr_meet *meet) {
     char size[2][64];
-    int share = BATCH / (meet ? meet->n : 1), n = 0;
+    int share = BATCH / (meet ? workers(meet) : 1), n = 0;
     const char *set[MAX_SET + 3];
     snprintf(size[0], sizeof(size[0]), "data_config.batch_size=%d", share);
     snprintf(size[1], sizeof(size[1]), "data_config.eval_batch_size=%d", share);
@@ -84,7 +96,10 @@ static cr_code open_part(part *p, const trial *t, const cr_meet *meet) {
         .config = &co, .threads = meet ? 1 : 2, .train = true, .with_labels = true, .meet = meet};
     cr_err err;
     CR_TRY(cr_job_open(&p->j, &jo, &p->diag));
-    if (meet) place(&p->j, meet);
+    if (meet && meet->serves)
+        CR_TRY(cr_job_server_placings(&p->j, &p->diag));
+    else if (meet)
+        place(&p->j, meet);
     if (cr_job_alloc(&p->j, &err) != CR_OK || cr_trainer_new(&p->t, &p->j, &err) != CR_OK ||
         cr_train_metrics_new(&p->tm, &p->j, cr_trainer_lanes(p->t), &err) != CR_OK ||
         cr_evaluator_new(&p->ev, &p->j, &err) != CR_OK)
