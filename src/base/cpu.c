@@ -7,6 +7,7 @@
 #include "base/cpu.h"
 
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +38,7 @@ static bool has_tiles(void) {
 
 /* __builtin_cpu_supports also checks which registers the system saves on a context switch. F16C,
  * which some compilers cannot ask for by name, is usable when AVX is. */
-cr_cpu_level cr_cpu_level_own(void) {
+static cr_cpu_level find_level(void) {
     unsigned a = 0, b = 0, c = 0, d = 0;
     __builtin_cpu_init();
     int f16c = __get_cpuid(1, &a, &b, &c, &d) && (c & (1u << 29));
@@ -74,7 +75,7 @@ char *cr_cpu_name(char out[96]) {
     return out;
 }
 #else
-cr_cpu_level cr_cpu_level_own(void) {
+static cr_cpu_level find_level(void) {
     return CR_CPU_C;
 }
 
@@ -83,6 +84,15 @@ char *cr_cpu_name(char out[96]) {
     return out;
 }
 #endif
+
+/* The CPU is asked once: in a virtual machine each question takes some microseconds (25 for all of
+ * them on ours), and readers ask for the level page by page. */
+cr_cpu_level cr_cpu_level_own(void) {
+    static _Atomic int known; /* the level plus 1 */
+    int level = atomic_load(&known);
+    if (level == 0) atomic_store(&known, level = 1 + (int)find_level());
+    return (cr_cpu_level)(level - 1);
+}
 
 const char *cr_cpu_level_name(cr_cpu_level level) {
     static const char *const names[CR_CPU_LEVELS] = {"c", "avx2", "avx512", "avx512_bf16", "amx"};
