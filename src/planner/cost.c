@@ -25,7 +25,7 @@
 
 /* bytes that go with the ids of one table to one rank: the numbers of ids and of gradient parts */
 #define HEAD 16
-#define MASK 2 /* bytes that say which nodes of the lane tree a gradient part is of */
+#define MASK 4 /* bytes that say which nodes of the lane tree have a gradient part of an id */
 
 const cr_planner_machine cr_planner_machine_default = {
     .ranks = 1,
@@ -115,9 +115,11 @@ static void fill_trait(cr_planner_trait *x, const cr_planner_table *t, const cr_
     x->draws = t->ids * (double)j->batch;
     x->u = cr_expect_distinct(x->draws, V, t->zipf);
     x->parts = x->u;
-    if (end - lane > 1) x->parts = parts_of(x->draws, V, t->zipf, lane, end, &nodes);
+    if (end - lane > 1) {
+        x->parts = parts_of(x->draws, V, t->zipf, lane, end, &nodes);
+        if (nodes > 1) x->mask = MASK;
+    }
     x->G = m->ranks == 1 ? x->u : cr_expect_distinct(x->draws * m->ranks, V, t->zipf);
-    x->id_size = t->n_rows <= UINT32_MAX ? 4 : 8;
 }
 
 void cr_planner_begin(cr_planner_state *s, const cr_planner_job *j, const cr_planner_machine *m,
@@ -170,6 +172,17 @@ static double update_seconds(const cr_planner_state *s, const cr_planner_table *
     return (n * (UPDATE + bytes) + (v->every_row ? n_rows * bytes : 0)) / s->m->cores;
 }
 
+/* Bytes of an id on its way to a holder of so many rows: ids are counted from the first of them. */
+static double id_bytes(double rows) {
+    return rows <= UINT32_MAX ? 4 : 8;
+}
+
+/* Bytes of the gradients that one rank has of a table's rows, D columns of them: an id of so many
+ * bytes with its mask, and its parts. */
+static double gradient_bytes(const cr_planner_trait *x, double D, double id) {
+    return x->u * (id + x->mask) + x->parts * 4 * D;
+}
+
 /* Every rank has the whole table: lookups are local; the gradient parts of all ranks come to all.
  */
 static void add_everywhere(cr_planner_state *s, int t, double sign) {
@@ -178,7 +191,7 @@ static void add_everywhere(cr_planner_state *s, int t, double sign) {
     const cr_planner_machine *m = s->m;
     double P = m->ranks, Q = m->per_node < m->ranks ? m->per_node : m->ranks;
     double V = (double)v->n_rows, D = (double)v->D, bytes = V * (double)v->row_bytes;
-    double part = 4 * D + x->id_size + MASK, sent = x->parts * part + HEAD;
+    double sent = gradient_bytes(x, D, id_bytes(V)) + HEAD;
     double c = update_seconds(s, v, x->G, V, 1);
     s->all.compute += sign * x->u * m->miss * misses(m, bytes) / m->cores;
     s->all.memory += sign * bytes;
@@ -228,9 +241,9 @@ static void piece_bytes(const cr_planner_state *s, int t, const piece *p, double
                         double *answer) {
     const cr_planner_table *v = &s->j->tables[t];
     const cr_planner_trait *x = &s->trait[t];
-    double D = (double)v->D * p->cols;
-    *ask = HEAD + x->u * p->asked * x->id_size;
-    if (v->trained) *ask += x->parts * p->asked * (4 * D + x->id_size + MASK);
+    double D = (double)v->D * p->cols, id = id_bytes(p->rows);
+    *ask = HEAD + x->u * p->asked * id;
+    if (v->trained) *ask += p->asked * gradient_bytes(x, D, id);
     *answer = x->u * p->asked * v->weight_bytes * D;
 }
 
@@ -260,8 +273,9 @@ static void add_asking(cr_planner_state *s, int t, double n, double sign) {
     l.compute = x->u * (STAGE + 2 * width / s->m->stream) + x->draws * AGAIN + 2 * n * PIECE;
     l.compute /= s->m->cores;
     if (v->trained) l.update = n * PIECE / s->m->cores;
-    l.memory = x->u * (width + x->id_size);
-    if (v->trained) l.memory += x->parts * (4 * D + x->id_size + MASK);
+    double id = id_bytes((double)v->n_rows); /* of the largest piece that there may be */
+    l.memory = x->u * (width + id);
+    if (v->trained) l.memory += gradient_bytes(x, D, id);
     cr_planner_put(&s->all, &l, sign);
 }
 

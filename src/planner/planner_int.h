@@ -24,7 +24,7 @@ typedef struct cr_planner_trait {
     double u;     /* those of them that are distinct */
     double parts; /* gradient parts of one rank: a distinct id has one per node of the lane tree */
     double G;     /* distinct ids of the global batch */
-    double id_size; /* bytes of an id on its way */
+    double mask;  /* bytes that say which nodes the parts of an id are of; 0: there is one node */
     /* cut over all ranks, and over those of a machine; NULL: not asked for yet */
     cr_planner_profile *cut[2];
 } cr_planner_trait;

@@ -224,14 +224,20 @@ TEST(bytes) {
             }
         CHECK_NEAR(in[0], out[0], 1e-3, 1e-9);
         CHECK_NEAR(in[1], out[1], 1e-3, 1e-9);
-        /* an id, a row, a gradient with its id and mask; of six ranks one in six asks itself */
-        double want = (4 + 64 + 64 + 6) * u * 5;
-        if (ways[w].kind == CR_DATA_PARALLEL) want = 30 * u * 70;
-        if (ways[w].kind == CR_COLUMN_WISE) want = (4 * 10 + 128) * u * 5;
+        /* an id, a row, a gradient with its id; of six ranks one in six asks itself */
+        double want = (4 + 64 + 64 + 4) * u * 5;
+        if (ways[w].kind == CR_DATA_PARALLEL) want = 30 * u * 68;
+        if (ways[w].kind == CR_COLUMN_WISE) want = (4 * 8 + 128) * u * 5;
         if (ways[w].kind == CR_TABLE_COLUMN_WISE || ways[w].kind == CR_GRID_SHARD)
-            want = (2 * 10 + 128) * u * 5;
+            want = (2 * 8 + 128) * u * 5;
         CHECK_NEAR(in[0] + in[1] - dense, want, 30 * 6 * 16, 0);
     }
+    /* the second rank has lanes 2, 3 and 4 of 16: two nodes, and a mask with each id */
+    j.lanes = 16;
+    double parts =
+        cr_expect_distinct(2000 / 3.0, 1000000, 0) + cr_expect_distinct(1000 / 3.0, 1000000, 0);
+    CHECK_NEAR(cr_planner_table_cost(&j, &m, 0, &ways[0]).bytes, 30 * (u * 8 + parts * 64),
+               30 * 6 * 16, 0);
     cr_arena_clear(&a);
 }
 
