@@ -104,10 +104,10 @@ static double now_s(void) {
  * A rank that has waited too long calls the roll. Every rank that waits, in whatever call, answers;
  * those that do not answer are stopped, dead, cut off, or busy with something else. */
 
-#define TAG_ASK    100
-#define TAG_HERE   101
-#define ROLL_S     3.0 /* the time to answer */
-#define ROLL_EVERY 256 /* naps between two looks for a call */
+#define TAG_ASK  100
+#define TAG_HERE 101
+#define ROLL_S   3.0  /* the time to answer */
+#define LOOK_S   0.02 /* between two looks for a call; a nap may take long on a busy machine */
 
 static double wait_limit;
 
@@ -161,7 +161,7 @@ static void limit(double seconds) {
 /* Waits for requests. A rank that has waited for long leaves its core to the others. */
 static int wait_for(MPI_Request *v, MPI_Status *status, int n, const char *what,
                     char why[CR_COMM_WHY]) {
-    double began = 0;
+    double began = 0, looked = 0;
     for (int64_t tries = 0;; tries++) {
         int done = 0, e = MPI_Testall(n, v, &done, status);
         if (!fine(e, what, why)) return 0;
@@ -172,10 +172,12 @@ static int wait_for(MPI_Request *v, MPI_Status *status, int n, const char *what,
             continue;
         }
         nanosleep(&nap, NULL);
-        if ((tries - SPINS - YIELDS) % ROLL_EVERY != 0) continue;
-        if (began <= 0) began = now_s();
+        double now = now_s();
+        if (began <= 0) began = now;
+        if (now - looked < LOOK_S) continue;
+        looked = now;
         take_calls(TAG_ASK, NULL, true);
-        if (wait_limit > 0 && now_s() - began > wait_limit) {
+        if (wait_limit > 0 && now - began > wait_limit) {
             call_roll(what, wait_limit, why);
             return 0;
         }

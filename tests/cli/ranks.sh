@@ -124,6 +124,17 @@ may_be_killed=
 run crank train tiny.yaml --model_dir kill --continue_train --threads 2 $settings --set data_config.batch_size=120
 ends 0
 same_weights one kill
+# a rank that is stopped: the others wait so long, call the roll and name it; those who wait, too, answer
+may_be_killed=yes
+for who in 0 1; do
+    # shellcheck disable=SC2086,SC2016
+    run ranks 3 env WHO=$who PROCESS_GROUP_TIMEOUT_SECONDS=2 sh -c 'if [ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" = "$WHO" ]; then CRANK_TEST_KILL=step:6:STOP; export CRANK_TEST_KILL; fi; exec "$0" "$@"' \
+        "$CRANK" train tiny.yaml --model_dir roll$who --threads 1 $settings --set data_config.batch_size=40
+    [ "$code" -ne 0 ] || fail "a stopped rank was not noticed"
+    ends "$code"
+    has_err "...rank ... of 3 cannot reach the others: ... took more than 2 s; no answer comes from rank ...$who...; see the message of the rank that ended first..."
+done
+may_be_killed=
 # what one rank alone finds wrong in the middle of a step or an evaluation ends all, in its words: before, the others waited for ever
 slow="timeout -k 2 60"
 awk 'BEGIN {

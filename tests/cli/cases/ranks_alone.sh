@@ -11,6 +11,10 @@ EOT
 run env OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=3 crank synth census -o e
 ends 2
 has_err "...but mpirun (Open MPI) started 3; start it without mpirun"
+# a limit of waits that is none
+run as_rank env PROCESS_GROUP_TIMEOUT_SECONDS=soon crank train tiny.yaml
+ends 2
+has_err "...PROCESS_GROUP_TIMEOUT_SECONDS of the environment is 'soon' and must be a number of seconds from 1 on; unset it to wait 1800 s"
 # a crank without its plug-in, with a file that is none, with one of another version: one cure each
 mkdir own
 cp "$CRANK" own/crank
