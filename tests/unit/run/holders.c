@@ -467,7 +467,19 @@ TEST(clipping) {
 }
 
 TEST(precision) {
-    CRITEO("BF16", "train_config.mixed_precision=BF16");
+    static const char *const kinds[] = {"mixed_precision=BF16", "fp32_matmul=BF16x3",
+                                        "fp32_matmul=BF16x6"};
+    char config[600];
+    snprintf(config, sizeof(config), "%s/tests/published/multi_tower_din.config",
+             getenv("CRANK_SOURCE_ROOT"));
+    const char *din = data_for(config, "din");
+    for (int i = 0; i < 3; i++) { /* blocks of a gradient span the rows of a lane */
+        char set[64];
+        snprintf(set, sizeof(set), "train_config.%s", kinds[i]);
+        CRITEO(kinds[i], set);
+        trial t = {.config = din, .set = {set}};
+        compare(kinds[i], &t);
+    }
     CRITEO("FP16", "train_config.mixed_precision=FP16",
            "train_config.grad_scaler={init_scale: 1024, growth_interval: 2}");
     /* most steps overflow, for some holders */
