@@ -28,6 +28,9 @@ typedef enum cr_resize {
     CR_RESIZE_HASH, /* row = hash mod rows: when the table grew to a multiple, row r takes row r mod
                        old rows, and every value finds its vector again; else the table starts anew
                      */
+    CR_RESIZE_LAST, /* a row keeps its distance from the end: a table that grew takes all rows, one
+                       that shrank starts anew */
+    CR_RESIZE_FIT,  /* it gets as many rows as the checkpoint has (cr_ckpt_tensor.fit) */
     CR_RESIZE_ANEW, /* rows have another meaning now: the tensor starts anew */
 } cr_resize;
 
@@ -91,6 +94,12 @@ typedef struct cr_ckpt_tensor {
     cr_dtype dtype; /* type in the file; loading converts from any type */
     void (*get)(void *ctx, int64_t first, int64_t n, float *out);
     void (*put)(void *ctx, int64_t first, int64_t n, const float *in);
+    /* Whole numbers (dtype I64, no parts): they move by these two, which a float could not hold;
+     * get and put are then NULL. */
+    void (*get_whole)(void *ctx, int64_t first, int64_t n, int64_t *out);
+    void (*put_whole)(void *ctx, int64_t first, int64_t n, const int64_t *in);
+    /* CR_RESIZE_FIT: the checkpoint decides the number of rows; called before put. */
+    cr_code (*fit)(void *ctx, int64_t rows, cr_err *err);
     void *ctx;
     bool optimizer; /* it goes to optimizer-*.safetensors */
     cr_resize resize;
@@ -282,6 +291,9 @@ const void *cr_ckpt_view(const cr_ckpt *c, const char *name);
 /* cr_ckpt_read converts elements first .. first+n-1 of a tensor to float. */
 CR_CHECKED cr_code cr_ckpt_read(const cr_ckpt *c, const char *name, int64_t first, int64_t n,
                                 float *out, cr_err *err);
+/* cr_ckpt_read_whole reads elements of a tensor of type I64. */
+CR_CHECKED cr_code cr_ckpt_read_whole(const cr_ckpt *c, const char *name, int64_t first, int64_t n,
+                                      int64_t *out, cr_err *err);
 /* cr_ckpt_copy is for a tensor that was compared by cr_ckpt_load (in_place), under the name that it
  * has in the model: it reads elements first .. first+n-1, and 0 for spare rows that the checkpoint
  * lacks. Several threads may call it. */

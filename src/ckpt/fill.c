@@ -114,6 +114,15 @@ static void add_task(work *w, const span *s, char *to, size_t at) {
     w->tasks[w->n_tasks++] = (task){*s, to, at};
 }
 
+/* Reads whole numbers, of which half as many fit into tmp. */
+static void get_whole(const cr_ckpt_tensor *t, int64_t first, int64_t n, int64_t *tmp, char *at) {
+    for (int64_t i = 0, m; i < n; i += m) {
+        m = n - i < CKPT_PIECE / 2 ? n - i : CKPT_PIECE / 2;
+        t->get_whole(t->ctx, first + i, m, tmp);
+        memcpy(at + i * 8, tmp, (size_t)m * 8);
+    }
+}
+
 /* Reads this holder's elements of a task. */
 static void do_task(void *ctx, int64_t item, int thread) {
     const work *w = ctx;
@@ -126,6 +135,10 @@ static void do_task(void *ctx, int64_t item, int thread) {
     ckpt_walk walk = {t, k->s.first, k->s.first + k->s.n, w->self, 0, 0};
     while (cr_ckpt_run(&walk, &first, &n, &of)) {
         char *at = k->to ? k->to + (first - k->s.first) * size : to;
+        if (t->get_whole) {
+            get_whole(t, first, n, (int64_t *)(void *)tmp, at);
+            continue;
+        }
         bool direct = t->dtype == CR_DT_F32 && (uintptr_t)at % sizeof(float) == 0;
         t->get(t->ctx, first, n, direct ? (float *)(void *)at : tmp);
         if (!direct) cr_dtype_from_f32(t->dtype, tmp, n, at);

@@ -433,8 +433,9 @@ const void *cr_ckpt_view(const cr_ckpt *c, const char *name) {
     return (uintptr_t)e->parts[0].t->data % sizeof(float) ? NULL : e->parts[0].t->data;
 }
 
-/* Reads elements of an entry as they are stored; the range was checked before. */
-static void read_stored(const entry *e, int64_t first, int64_t n, float *out) {
+/* Reads elements of an entry as they are stored, to floats or (whole) to whole numbers; the range
+ * was checked before. */
+static void read_as(const entry *e, int64_t first, int64_t n, float *out, int64_t *whole) {
     int64_t at = 0; /* first element of the part */
     int64_t size = cr_dtype_size(e->info.dtype);
     for (int i = 0; i < e->n_parts && n > 0; i++) {
@@ -442,13 +443,23 @@ static void read_stored(const entry *e, int64_t first, int64_t n, float *out) {
         int64_t m = at + t->n_elems - first;
         if (m > n) m = n;
         if (m > 0) {
-            cr_dtype_to_f32(t->dtype, (const char *)t->data + (first - at) * size, m, out);
-            out += m;
+            const char *from = (const char *)t->data + (first - at) * size;
+            if (whole) {
+                memcpy(whole, from, (size_t)(m * size));
+                whole += m;
+            } else {
+                cr_dtype_to_f32(t->dtype, from, m, out);
+                out += m;
+            }
             first += m;
             n -= m;
         }
         at += t->n_elems;
     }
+}
+
+static void read_stored(const entry *e, int64_t first, int64_t n, float *out) {
+    read_as(e, first, n, out, NULL);
 }
 
 static void read_elems(const entry *e, int64_t first, int64_t n, float *out) {
@@ -477,6 +488,19 @@ cr_code cr_ckpt_read(const cr_ckpt *c, const char *name, int64_t first, int64_t 
     if (first < 0 || n < 0 || first > e->info.n_elems - n)
         return BAD(c->path, "tensor '%s' has only %lld elements", name, (long long)e->info.n_elems);
     read_elems(e, first, n, out);
+    return CR_OK;
+}
+
+cr_code cr_ckpt_read_whole(const cr_ckpt *c, const char *name, int64_t first, int64_t n,
+                           int64_t *out, cr_err *err) {
+    const entry *e = find(c, name);
+    if (!e) return BAD(c->path, "no tensor '%s' in the checkpoint", name);
+    if (e->info.dtype != CR_DT_I64)
+        return BAD(c->path, "tensor '%s' is of type %s and must be I64; correct the file", name,
+                   cr_ckpt_type_name(&e->info));
+    if (first < 0 || n < 0 || first > e->info.n_elems - n)
+        return BAD(c->path, "tensor '%s' has only %lld elements", name, (long long)e->info.n_elems);
+    read_as(e, first, n, NULL, out);
     return CR_OK;
 }
 

@@ -27,7 +27,7 @@ void cr_shape_text(char *out, size_t size, int n_dims, const int64_t *shape) {
     if (at < size) snprintf(out + at, size - at, ")");
 }
 
-typedef enum how { KEEP, WHOLE, FIRST_ROWS, REPEAT_ROWS } how;
+typedef enum how { KEEP, WHOLE, FIRST_ROWS, LAST_ROWS, REPEAT_ROWS } how;
 typedef struct plan {
     const cr_ckpt_info *from;
     how how;
@@ -152,6 +152,11 @@ static how resized(const cr_ckpt_tensor *t, const cr_ckpt_info *e, const char **
         *what = rows > old ? "its rows are taken, the new ones begin from the seed"
                            : "the first rows are taken, the others are lost";
         return FIRST_ROWS;
+    case CR_RESIZE_LAST:
+        *what = rows > old ? "its rows are taken, the new ones are free"
+                           : "it has fewer rows now, so the table begins anew";
+        return rows > old ? LAST_ROWS : KEEP;
+    case CR_RESIZE_FIT: return WHOLE;
     case CR_RESIZE_HASH:
         if (old > 0 && rows > old && rows % old == 0) {
             *what = "row r takes row r mod the old number, where the hash led before";
@@ -231,14 +236,14 @@ static void match_one(matcher *m, int i) {
     if (t->spare_rows > 0 && same_shape(t, e, 1) && e->shape[0] == t->shape[0] - t->spare_rows) {
         p->how = FIRST_ROWS;
     } else if (!same_shape(t, e, 0)) {
-        if (!m->o->allow_resize || t->resize == CR_RESIZE_NO || t->n_dims == 0 ||
-            !same_shape(t, e, 1)) {
+        bool may = m->o->allow_resize ? t->resize != CR_RESIZE_NO : t->resize == CR_RESIZE_FIT;
+        if (!may || t->n_dims == 0 || !same_shape(t, e, 1)) {
             wrong_shape(m, t, e, line);
             return;
         }
         const char *what;
         p->how = resized(t, e, &what);
-        if (!t->optimizer) {
+        if (!t->optimizer && t->resize != CR_RESIZE_FIT) {
             char have[128], want[128];
             cr_shape_text(have, sizeof have, e->n_dims, e->shape);
             cr_shape_text(want, sizeof want, t->n_dims, t->shape);
@@ -343,11 +348,11 @@ static cr_code put_range(const source *s, const cr_ckpt_tensor *t, int64_t first
     return CR_OK;
 }
 
-/* Puts the first `block` elements of the source into t as often as they fit into `total` elements;
- * of a tensor with parts, into those of holder self. */
-static cr_code put_elems(const source *s, const cr_ckpt_tensor *t, int64_t block, int64_t total,
-                         int self, cr_err *err) {
-    for (int64_t base = 0; base < total && block > 0; base += block) {
+/* Puts the first `block` elements of the source into t as often as they fit into its elements [at,
+ * total); of a tensor with parts, into those of holder self. */
+static cr_code put_elems(const source *s, const cr_ckpt_tensor *t, int64_t block, int64_t at,
+                         int64_t total, int self, cr_err *err) {
+    for (int64_t base = at; base < total && block > 0; base += block) {
         if (t->n_parts == 0) CR_TRY(put_range(s, t, base, base + block, base, err));
         for (int p = 0; p < t->n_parts; p++) {
             const cr_ckpt_part *part = &t->parts[p];
@@ -365,19 +370,34 @@ static cr_code put_elems(const source *s, const cr_ckpt_tensor *t, int64_t block
     return CR_OK;
 }
 
+/* Puts all n whole numbers of the source into t. */
+static cr_code put_whole(const source *s, const cr_ckpt_tensor *t, int64_t n, cr_err *err) {
+    int64_t *some = (int64_t *)(void *)s->tmp;
+    for (int64_t i = 0, m; i < n; i += m) {
+        m = n - i < PIECE / 2 ? n - i : PIECE / 2;
+        CR_TRY(cr_ckpt_read_whole(s->c, s->e->name, i, m, some, err));
+        t->put_whole(t->ctx, i, m, some);
+    }
+    return CR_OK;
+}
+
 static cr_code put_tensor(const cr_ckpt *c, const plan *p, const cr_ckpt_tensor *t, int self,
                           float *tmp, cr_err *err) {
     const cr_ckpt_info *e = p->from;
     if (!e || p->how == KEEP || t->in_place) return CR_OK;
     source s = {c, e, tmp, false};
+    if (t->fit) CR_TRY(t->fit(t->ctx, e->shape[0], err));
+    if (t->put_whole) return put_whole(&s, t, e->n_elems, err);
     int64_t width = 1;
     for (int d = 1; d < t->n_dims; d++)
         width *= t->shape[d];
     int64_t rows = t->n_dims > 0 && t->shape[0] < e->shape[0] ? t->shape[0] : e->shape[0];
+    int64_t all = t->n_dims > 0 ? t->shape[0] * width : 1;
     switch (p->how) {
-    case FIRST_ROWS: return put_elems(&s, t, rows * width, rows * width, self, err);
-    case REPEAT_ROWS: return put_elems(&s, t, e->n_elems, t->shape[0] * width, self, err);
-    default: return put_elems(&s, t, e->n_elems, e->n_elems, self, err);
+    case FIRST_ROWS: return put_elems(&s, t, rows * width, 0, rows * width, self, err);
+    case LAST_ROWS: return put_elems(&s, t, e->n_elems, all - e->n_elems, all, self, err);
+    case REPEAT_ROWS: return put_elems(&s, t, e->n_elems, 0, all, self, err);
+    default: return put_elems(&s, t, e->n_elems, 0, e->n_elems, self, err);
     }
 }
 
@@ -441,7 +461,7 @@ cr_code cr_ckpt_load_one(const cr_ckpt *c, const char *name, const cr_ckpt_tenso
     if (dry) return CR_OK;
     CR_TRY(cr_ckpt_verify(c, NULL, err));
     float *tmp = cr_alloc(sizeof(float) * PIECE, "piece of a tensor");
-    cr_code code = put_elems(&(source){c, e, tmp, true}, t, e->n_elems, e->n_elems, self, err);
+    cr_code code = put_elems(&(source){c, e, tmp, true}, t, e->n_elems, 0, e->n_elems, self, err);
     cr_free(tmp);
     return code;
 }

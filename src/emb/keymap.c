@@ -9,6 +9,7 @@
  */
 #include "emb/keymap.h"
 
+#include <string.h>
 #include <sys/mman.h>
 
 #include "base/mem.h"
@@ -79,6 +80,13 @@ void cr_keymap_clear(cr_keymap *m) {
     free_slots(&m->now);
     free_slots(&m->old);
     cr_keymap_init(m, m->salt);
+}
+
+void cr_keymap_reset(cr_keymap *m) {
+    free_slots(&m->old);
+    if (m->now.n > 0) memset(m->now.groups, 0, m->now.size);
+    m->now.used = 0;
+    m->n = m->swept = m->given = 0;
 }
 
 /* Returns the slot of a key; -1: it is not there. */

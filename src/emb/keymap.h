@@ -35,6 +35,9 @@ typedef struct cr_keymap {
 /* cr_keymap_init makes an empty map. salt changes the order of the slots and nothing else. */
 void cr_keymap_init(cr_keymap *m, uint64_t salt);
 void cr_keymap_clear(cr_keymap *m);
+/* cr_keymap_reset forgets all keys and keeps the memory, so that as many can be added again without
+ * growing. */
+void cr_keymap_reset(cr_keymap *m);
 
 /* cr_keymap_find returns the row of a key; -1: there is none. cr_keymap_find_all does so for n
  * keys, and is faster, because it fetches the slots of later keys early. */

@@ -14,6 +14,21 @@ typedef struct cr_constraints_conf {
 } cr_constraints_conf;
 extern const cr_msg cr_constraints_msg;
 
+/* ZeroCollisionHash, and its policies. */
+typedef struct cr_zch_policy_conf {
+    cr_conf_base base;
+    double decay_exponent; /* lfu has none */
+} cr_zch_policy_conf;
+typedef struct cr_zch_conf {
+    cr_conf_base base;
+    uint64_t zch_size;
+    int64_t eviction_interval;
+    cr_choice eviction_policy; /* conf: cr_zch_policy_conf */
+    const char *threshold_filtering_func;
+} cr_zch_conf;
+#define CR_ZCH_MOST ((uint64_t)1 << 31) /* rows */
+extern const cr_msg cr_zch_msg;
+
 /* IdFeature. A text field that was not given is "". */
 typedef struct cr_id_conf {
     cr_conf_base base;
@@ -29,6 +44,7 @@ typedef struct cr_id_conf {
     const char *asset_dir;
     /* cr_conf_has tells whether it is given, since 0 is a value */
     uint64_t default_bucketize_value;
+    cr_zch_conf *zch;    /* NULL: not given */
     int64_t value_dim;   /* 0: all values */
     const char *pooling; /* "sum" or "mean" */
     const char *default_value;

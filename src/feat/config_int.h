@@ -52,6 +52,6 @@ void cr_raw_conf_check(const void *self, cr_diag *diag);
 extern const cr_oneof cr_dense_emb_family;
 
 /* messages of things that crank does not have yet */
-extern const cr_msg cr_zch_msg, cr_dynamicemb_msg;
+extern const cr_msg cr_dynamicemb_msg;
 
 #endif

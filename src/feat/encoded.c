@@ -53,7 +53,7 @@ static const unapplied keys[] = {
 };
 /* Keys that turn raw values into ids. A message about a value that is not an id names the first one
  * that is given. */
-static const char *const makes_ids[] = {"vocab_list",       "vocab_dict", "vocab_file",
+static const char *const makes_ids[] = {"vocab_list",       "vocab_dict", "vocab_file", "zch",
                                         "hash_bucket_size", "boundaries", NULL};
 
 static bool is_unapplied(const cr_feature *f, const unapplied *u) {

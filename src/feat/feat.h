@@ -75,8 +75,10 @@ struct cr_feature {
     const void *conf;
     cr_loc at; /* place in the config */
 
-    bool sparse;                /* it has an embedding table; else it is dense */
-    int64_t num_embeddings;     /* sparse: number of table rows */
+    bool sparse;            /* it has an embedding table; else it is dense */
+    int64_t num_embeddings; /* sparse: number of table rows */
+    /* feat/config.h; its ids have 63 bits and get their rows from a map; NULL: they are rows */
+    const struct cr_zch_conf *zch;
     int spare_rows;             /* number of last rows that no id leads to */
     int64_t embedding_dim;      /* sparse and autodis/mlp */
     const char *embedding_name; /* NULL: "<name>_emb" */

@@ -191,6 +191,8 @@ CR_CHECKED cr_code cr_ids_encode(const cr_ids *m, const cr_feature *f, const cr_
 const char *cr_ids_refuses(const cr_ids *m, const cr_colkind *kind);
 #define CR_NO_RANGE INT64_MIN
 /* cr_id_fg_buckets writes the keys of fg.json that say how tokens become ids. */
+/* Ids of features whose table has a map are below this: the hash is taken modulo 2^63-1. */
+#define CR_WIDE_IDS INT64_MAX
 void cr_id_fg_buckets(const cr_feature *f, const cr_id_conf *c, cr_jw *w);
 
 /* ---- numbers (numbers.c) ---- */

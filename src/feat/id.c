@@ -2,9 +2,9 @@
  * id.c - id_feature: turns the tokens of one column into rows of a table.
  *
  * When a config gives several sources, the first of a list counts. As in TorchEasyRec there are two
- * lists: the table's size comes from hash_bucket_size, num_buckets, vocab_list, vocab_dict,
- * vocab_file, the mapping from hash_bucket_size, vocab_list, vocab_dict, vocab_file, num_buckets.
- * crank warns of several sources.
+ * lists: the table's size comes from zch, hash_bucket_size, num_buckets, vocab_list, vocab_dict,
+ * vocab_file, the mapping from zch, hash_bucket_size, vocab_list, vocab_dict, vocab_file,
+ * num_buckets. crank warns of several sources. With zch ids are hashes of 63 bits.
  */
 #include "feat/feat_int.h"
 #include "kern/kern.h"
@@ -135,14 +135,22 @@ static bool set_mapping(cr_feature *f, id_self *s, const cr_id_conf *c, const cr
     cr_ids *m = &s->ids;
     bool hash = cr_conf_has(c, "hash_bucket_size"), buckets = cr_conf_has(c, "num_buckets");
     bool list = c->vocab_list.n > 0, dict = c->vocab_dict.n > 0, file = c->vocab_file[0] != 0;
-    if (!(hash || buckets || list || dict || file)) {
+    if (!(c->zch || hash || buckets || list || dict || file)) {
         complain(diag, CR_SEV_ERROR, f, "feature_name",
                  "no table size; set one of hash_bucket_size, num_buckets, vocab_list, vocab_dict, "
-                 "vocab_file");
+                 "vocab_file, zch");
         f->num_embeddings = 1;
         return false;
     }
     int64_t hash_rows = rows_of(c->hash_bucket_size), bucket_rows = rows_of(c->num_buckets);
+    if (c->zch) {
+        f->zch = c->zch;
+        m->kind = CR_IDS_HASH;
+        m->hash = cr_hash_choose(data->use_farm_hash);
+        m->mod = cr_mod_make(CR_WIDE_IDS);
+        f->num_embeddings = rows_of(c->zch->zch_size);
+        return true;
+    }
     if (hash) {
         m->kind = CR_IDS_HASH;
         m->hash = cr_hash_choose(data->use_farm_hash);
@@ -187,7 +195,7 @@ static void set_default(cr_feature *f, cr_ids *m, const cr_id_conf *c, bool enco
         if (range != CR_NO_RANGE)
             cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_at_char(c, field, (size_t)(p - text)),
                         "feature '%s': %s '%s' is outside the table of %lld rows; 0 is used",
-                        f->name, field, text, (long long)f->num_embeddings);
+                        f->name, field, text, (long long)m->num_embeddings);
         n++;
         p = cut ? cut + m->n_sep : NULL;
     }
@@ -219,7 +227,7 @@ static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_
     if (f->stub) return;
     if (!set_mapping(f, s, c, data, arena, diag)) return;
     cr_ids *m = &s->ids;
-    m->num_embeddings = f->num_embeddings;
+    m->num_embeddings = f->zch ? CR_WIDE_IDS : f->num_embeddings;
     m->weighted = c->weighted;
     m->sep = encoded ? data->fg_encoded_multival_sep : c->separator;
     if (!m->sep || !*m->sep) m->sep = encoded ? "\x03" : "\x1d";
@@ -243,7 +251,9 @@ void cr_id_fg_buckets(const cr_feature *f, const cr_id_conf *c, cr_jw *w) {
     int64_t unknown;
     unknown_id(c, &unknown);
     const char *def = cr_seq_default(f, c->default_value);
-    if (cr_conf_has(c, "hash_bucket_size")) {
+    if (f->zch) {
+        cr_jw_i64(w, "hash_bucket_size", CR_WIDE_IDS);
+    } else if (cr_conf_has(c, "hash_bucket_size")) {
         cr_jw_i64(w, "hash_bucket_size", (int64_t)c->hash_bucket_size);
     } else if (c->vocab_list.n) {
         cr_jw_arr(w, "vocab_list");

@@ -55,6 +55,7 @@ static int by_id(const void *a, const void *b) {
 
 void cr_sample_ids(const cr_ids *m, cr_tab_value *out, cr_arena *arena) {
     *out = (cr_tab_value){.leaf = CR_TAB_TOKEN, .card = m->num_embeddings};
+    if (out->card == CR_WIDE_IDS) out->card = MOST_TOKENS;
     switch (m->kind) {
     case CR_IDS_HASH:
         if (out->card > MOST_TOKENS) out->card = MOST_TOKENS;

@@ -185,6 +185,9 @@ typedef struct cr_planes {
 /* cr_job_tensors lists all weights of the model and, when planes is not NULL, the optimizer
  * state. */
 cr_ckpt_tensor *cr_job_tensors(cr_job *j, const cr_planes *planes, cr_arena *a, int *n);
+/* cr_job_maps_loaded follows the loading of a training's checkpoint: the maps of tables take what
+ * was loaded for them. */
+CR_CHECKED cr_code cr_job_maps_loaded(cr_job *j, cr_diag *diag);
 /* cr_split_list cuts the comma list of a flag into words without blanks around them. */
 int cr_split_list(cr_arena *a, const char *text, char ***out);
 /* cr_job_wrong_path reports that a path of the config, given under key, cannot be used. */

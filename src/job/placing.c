@@ -28,7 +28,8 @@
 static const cr_feature *feature_of(const cr_job *j, const cr_look *look) {
     for (int i = 0; i < j->features->n; i++) {
         const cr_feature *f = j->features->v[i];
-        if (f->sparse && !f->stub && f->slot == look->slot) return f;
+        int slot = cr_model_feature_slot(j->model, look->slot);
+        if (f->sparse && !f->stub && f->slot == slot) return f;
     }
     return NULL;
 }

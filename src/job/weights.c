@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "job/job.h"
+#include "job/map_tensors.h"
 #include "job/verify.h"
 #include "kern/kern.h"
 
@@ -180,7 +181,7 @@ static void add_plane(list *l, cr_arena *a, const char *name, cr_table *t, int s
 
 cr_ckpt_tensor *cr_job_tensors(cr_job *j, const cr_planes *t, cr_arena *a, int *n) {
     cr_model *m = j->model;
-    int max = m->graph.n;
+    int max = m->graph.n + cr_map_tensors_max(m);
     for (int i = 0; t && i < m->graph.n; i++)
         if (m->graph.nodes[i]->cls == CR_PARAM && m->graph.nodes[i]->trainable)
             max += t->count(t->ctx, m->graph.nodes[i]);
@@ -217,6 +218,7 @@ cr_ckpt_tensor *cr_job_tensors(cr_job *j, const cr_planes *t, cr_arena *a, int *
                       p);
         for (int k = first; k < l.n; k++)
             l.v[k].spare_rows = m->tables[i]->owner->spare_rows;
+        l.n += cr_map_tensors(m->tables[i], t != NULL, a, l.v + l.n);
     }
     *n = l.n;
     return l.v;
@@ -243,8 +245,10 @@ cr_code cr_job_map(cr_job *j, const char *path, cr_err *err) {
         return CR_OK;
     }
     j->mapped = c;
-    for (int i = 0; i < j->model->n_tables; i++)
+    for (int i = 0; i < j->model->n_tables; i++) {
         map_table(j->model->tables[i], c);
+        cr_map_view(j->model->tables[i], c);
+    }
     return CR_OK;
 }
 
@@ -367,6 +371,13 @@ cr_code cr_job_same_meaning(const cr_job *j, const cr_ckpt *c, bool fine_tune, c
                                             accepted ? CR_SEV_WARN : CR_SEV_ERROR, &n, diag);
     cr_arena_clear(&a);
     return code;
+}
+
+cr_code cr_job_maps_loaded(cr_job *j, cr_diag *diag) {
+    cr_err err;
+    cr_code code = cr_model_maps_load(j->model, cr_job_self(j) == 0, &err);
+    cr_model_maps_saved(j->model);
+    return code == CR_OK ? CR_OK : cr_diag_err(diag, &err);
 }
 
 cr_code cr_job_load_weights(cr_job *j, const char *path, cr_diag *diag) {

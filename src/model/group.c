@@ -21,7 +21,11 @@
 
 #define TABLE_PATH "embedding_group.emb_impls.__BASE__.ebc.embedding_bags"
 #define SEQ_PATH   "embedding_group.seq_emb_impls.__BASE__.ec_dict"
-#define DENSE_PATH "embedding_group.emb_impls.__BASE__.dense_ec"
+/* with a map */
+#define MAP_PATH     "embedding_group.emb_impls.__BASE__.mc_ebc"
+#define MAP_SEQ_PATH "embedding_group.seq_emb_impls.__BASE__.mc_ec_dict"
+#define MAP_TABLES   "_managed_collision_collection._managed_collision_modules"
+#define DENSE_PATH   "embedding_group.emb_impls.__BASE__.dense_ec"
 
 const cr_group_conf *cr_group_find(const cr_model_conf *c, const char *name) {
     for (int64_t i = 0; i < c->feature_groups.n; i++) {
@@ -88,6 +92,25 @@ int64_t cr_group_width(cr_build *b, const cr_members *g, const cr_feature *f) {
     return f->embedding_dim;
 }
 
+/* Gives a table the name that TorchEasyRec's checkpoints have. */
+static void name_table(cr_build *b, cr_model_table *t, bool seq, const char *name) {
+    cr_arena *a = &b->m->arena;
+    const char *prefix = b->g->prefix;
+    long long D = (long long)t->D;
+    if (!t->owner->zch) {
+        t->table.name =
+            seq ? cr_arena_printf(a, "%s" SEQ_PATH ".%lld.embeddings.%s.weight", prefix, D, name)
+                : cr_arena_printf(a, "%s" TABLE_PATH ".%s.weight", prefix, name);
+        return;
+    }
+    const char *path = seq ? cr_arena_printf(a, "%s" MAP_SEQ_PATH ".%lld", prefix, D)
+                           : cr_arena_printf(a, "%s" MAP_PATH, prefix);
+    t->table.name = cr_arena_printf(a, "%s._embedding_module.%s.%s.weight", path,
+                                    seq ? "embeddings" : "embedding_bags", name);
+    t->map_name = cr_arena_printf(a, "%s." MAP_TABLES ".%s.", path, name);
+    cr_maps_check(t->owner, b->diag);
+}
+
 cr_model_table *cr_group_table(cr_build *b, const cr_feature *f, int64_t D, const char *init_fn,
                                const char *suffix, const char *kind, bool seq) {
     cr_model *m = b->m;
@@ -110,7 +133,7 @@ cr_model_table *cr_group_table(cr_build *b, const cr_feature *f, int64_t D, cons
                            : !same_init(&t->init, &init)  ? "init_fn"
                            : t->trainable != f->trainable ? "trainable"
                            : t->half != f->half           ? "data_type"
-                                                          : NULL;
+                                                          : cr_maps_differ(t->owner, f);
         if (what)
             cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, f->at,
                         "features '%s' and '%s' share the table '%s' but differ in %s; make them "
@@ -142,10 +165,7 @@ cr_model_table *cr_group_table(cr_build *b, const cr_feature *f, int64_t D, cons
                           .init = init,
                           .owner = f,
                           .updater = -1};
-    t->table.name =
-        seq ? cr_arena_printf(&m->arena, "%s" SEQ_PATH ".%lld.embeddings.%s.weight", b->g->prefix,
-                              (long long)D, name)
-            : cr_arena_printf(&m->arena, "%s" TABLE_PATH ".%s.weight", b->g->prefix, name);
+    name_table(b, t, seq, name);
     t->table.D = D;
     t->table.half = f->half;
     t->table.n_rows = f->num_embeddings;
@@ -382,8 +402,10 @@ static cr_group_out build_group(cr_build *b, const char *name, const group_opts 
             cr_model_table *t = cr_group_table(b, f, width, o->dim > 0 ? o->init : f->init_fn,
                                                gc->embedding_name_suffix, o->kind, false);
             p.tables[p.n] = t;
-            p.v[p.n++] =
-                (cr_look){.table = &t->table, .slot = f->slot, .mean = f->mean, .width = width};
+            p.v[p.n++] = (cr_look){.table = &t->table,
+                                   .slot = cr_maps_slot(b->m, b->o->features, t, f),
+                                   .mean = f->mean,
+                                   .width = width};
             tables[i] = true;
         } else if (f->dense_emb == CR_DENSE_PLAIN && o->project) {
             width = o->dim;

@@ -32,6 +32,15 @@ int64_t cr_group_width(cr_build *b, const cr_members *g, const cr_feature *f);
  * is a sequence group. */
 cr_model_table *cr_group_table(cr_build *b, const cr_feature *f, int64_t D, const char *init_fn,
                                const char *suffix, const char *kind, bool seq);
+/* maps.c: cr_maps_check reports what is wrong with the map of a feature's table. cr_maps_differ
+ * says in what the maps of two features differ; NULL: in nothing. cr_maps_slot returns the list of
+ * a batch in which the rows of f in t are. cr_maps_alloc and cr_maps_clear make and free the maps
+ * of a model. */
+void cr_maps_check(const cr_feature *f, cr_diag *diag);
+const char *cr_maps_differ(const cr_feature *a, const cr_feature *b);
+int cr_maps_slot(cr_model *m, const cr_features *fs, cr_model_table *t, const cr_feature *f);
+CR_CHECKED cr_code cr_maps_alloc(cr_model *m, const cr_model_opts *o, cr_err *err);
+void cr_maps_clear(cr_model *m);
 /* cr_group_use: piece number `piece` of the lookup `node` reads the table. */
 void cr_group_use(cr_model *m, cr_model_table *t, cr_node *node, int piece);
 

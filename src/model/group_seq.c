@@ -26,7 +26,7 @@ static bool add(cr_build *b, const cr_members *g, const cr_feature *f, cr_seq_si
         f->sparse ? cr_group_table(b, f, f->embedding_dim, f->init_fn, g->suffix, "", true) : NULL;
     s->tables[s->n] = t;
     s->v[s->n] = (cr_look){.table = t ? &t->table : NULL,
-                           .slot = f->slot,
+                           .slot = t ? cr_maps_slot(b->m, b->o->features, t, f) : f->slot,
                            .mean = f->mean,
                            .dense_off = f->dense_off,
                            .width = t ? f->embedding_dim : f->value_dim};

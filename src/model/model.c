@@ -10,6 +10,7 @@
 
 #include "layer/layer.h"
 #include "layer/loss.h"
+#include "model/group_int.h"
 #include "op/distinct.h"
 #include "op/input.h"
 #include "op/op.h"
@@ -437,6 +438,7 @@ void cr_model_free(cr_model *m) {
     if (!m) return;
     for (int i = 0; i < m->n_tables; i++)
         cr_table_clear(&m->tables[i]->table);
+    cr_maps_clear(m);
     cr_shards_free(m->shards);
     cr_free(m->tables);
     cr_free(m->axes);
@@ -454,6 +456,7 @@ void cr_model_bytes(const cr_model *m, const cr_optim_type *optim, int64_t *tabl
         const cr_optim_type *o = !t->trainable || !optim ? NULL : t->optim ? t->optim : optim;
         int64_t row = 4 * cr_table_stride(t->D, t->half, o);
         *tables = cr_add_i64(*tables, cr_mul_i64(t->n_rows, row));
+        if (t->owner->zch) *tables = cr_add_i64(*tables, cr_zch_bytes(t->n_rows));
     }
     for (int i = 0; i < m->graph.n; i++)
         if (m->graph.nodes[i]->cls == CR_PARAM && !m->graph.nodes[i]->op)
@@ -490,6 +493,7 @@ cr_code cr_model_alloc(cr_model *m, const cr_model_opts *o, cr_err *err) {
         else
             CR_TRY(cr_table_init(&t->table, &spec, err));
     }
+    CR_TRY(cr_maps_alloc(m, o, err));
     return cr_graph_alloc(&m->graph, err);
 }
 

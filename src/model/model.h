@@ -13,6 +13,7 @@
 #include "emb/shards.h"
 #include "emb/update.h"
 #include "emb/views.h"
+#include "emb/zch.h"
 #include "feat/feat.h"
 #include "graph/work.h"
 #include "kern/kern.h"
@@ -34,6 +35,13 @@ typedef struct cr_model_table {
     /* how the table is cut over the holders of the batches; NULL, or no shards: it is not. Set
      * before cr_model_alloc; borrowed. */
     const cr_placing *placing;
+    /* zch: the map from ids to rows. Where its two arrays lie already (cr_zch_rows), else NULL; set
+     * before cr_model_alloc. And the state, while it is saved or loaded; a map that is not trained
+     * reads it there. */
+    cr_zch *map;
+    const int64_t *map_ids, *map_rows;
+    cr_zch_state map_state;
+    const char *map_name; /* of its tensors, up to the last dot */
     cr_init init;
     const cr_feature *owner; /* the first feature that asked for the table, for messages */
     struct cr_table_use {
@@ -99,6 +107,13 @@ typedef struct cr_seq_axis {
     int n_others;
 } cr_seq_axis;
 
+/* The rows that the ids of a feature have in a table with a map. They are list number
+ * features->n_sparse + k of a batch (cr_model_map_batch). */
+typedef struct cr_mapped {
+    cr_model_table *t;
+    int slot; /* of the feature */
+} cr_mapped;
+
 typedef struct cr_model {
     cr_arena arena;
     cr_graph graph;
@@ -123,6 +138,9 @@ typedef struct cr_model {
     cr_seq_axis *axes; /* [graph.n_axes] */
     int n_axes;
     cr_shards *shards; /* the tables that are cut; NULL: there are none */
+    cr_mapped *mapped; /* n_mapped 0: no table has a map */
+    int n_mapped;
+    uint64_t map_seed; /* of first values */
 } cr_model;
 
 /* One caller's side of a model: its work of a plan, and the lengths of the sequences in the current
@@ -136,6 +154,12 @@ typedef struct cr_model_work {
         int32_t *off;
         int64_t cap;
     } * cut;
+    cr_pool *pool; /* may be NULL */
+    struct cr_mapped_batch {
+        cr_batch b;
+        cr_jagged *sparse;
+        int64_t *rows, cap;
+    } mapped;
     cr_views *views; /* rows of tables that have an owner; NULL: no table has one */
     /* lists of features that the caller has grouped for the batch of a run (cr_updater_groups);
      * NULL: none */
@@ -188,6 +212,25 @@ CR_CHECKED cr_code cr_model_axes(cr_model_work *w, const cr_batch *b, const int3
 CR_CHECKED cr_code cr_model_check_batch(const cr_model *m, const cr_batch *b, cr_err *err);
 CR_CHECKED cr_code cr_model_run(cr_model_work *w, const cr_batch *b, cr_run *run, cr_err *err);
 void cr_model_seq_grads(const cr_model_work *w, cr_updater *u);
+/* maps.c: tables with a map (zch). cr_model_map_batch makes the batch that lookups read: the
+ * features' ids, and behind them the rows of tables with a map. It holds until the next call, and b
+ * must stay. Without such tables, or where b is such a batch already, it is b itself. cr_model_run
+ * calls it; those who group ids do it before. */
+CR_CHECKED cr_code cr_model_map_batch(cr_model_work *w, const cr_batch *b, const cr_batch **out,
+                                      cr_err *err);
+/* cr_model_learn_ids makes the maps' step of training, before the batch (of the loader) is mapped.
+ * It is collective where the batch has several holders; they do not hear of a failure. */
+CR_CHECKED cr_code cr_model_learn_ids(cr_model *m, const cr_batch *b, const cr_meet *meet,
+                                      cr_err *err);
+/* cr_model_maps_save (collective with meet) copies the states of all maps to map_state, where
+ * checkpoints read them; cr_model_maps_load takes what was loaded there (first: this holder is the
+ * first one). cr_model_maps_saved frees these copies. */
+CR_CHECKED cr_code cr_model_maps_save(cr_model *m, const cr_meet *meet, cr_err *err);
+CR_CHECKED cr_code cr_model_maps_load(cr_model *m, bool first, cr_err *err);
+void cr_model_maps_saved(cr_model *m);
+/* cr_model_feature_slot returns the list of ids that a feature has in the loader's batches, for the
+ * list that a lookup reads. */
+int cr_model_feature_slot(const cr_model *m, int slot);
 /* cr_model_check_ops tries each op of a library by itself and reports gradients that are not the
  * slope of the forward function, and bits that depend on threads. Returns how many mistakes there
  * are. */

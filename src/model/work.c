@@ -33,6 +33,11 @@ cr_code cr_model_work_new(cr_model_work **out, const cr_model *m, const cr_plan 
     w->m = m;
     w->off = cr_alloc((size_t)(m->n_axes + 1) * sizeof(*w->off), "axes");
     w->cut = cr_alloc((size_t)(m->n_axes + 1) * sizeof(*w->cut), "axes");
+    w->pool = pool;
+    if (m->n_mapped > 0)
+        w->mapped.sparse =
+            cr_alloc((size_t)(m->features->n_sparse + m->n_mapped) * sizeof(cr_jagged),
+                     "lists of ids");
     add_views(w, pool);
     cr_code code = plan ? cr_work_new(&w->w, plan, pool, err) : CR_OK;
     if (code != CR_OK) {
@@ -49,6 +54,8 @@ void cr_model_work_free(cr_model_work *w) {
     cr_views_free(w->views);
     for (int i = 0; i < w->m->n_axes; i++)
         cr_free(w->cut[i].off);
+    cr_free(w->mapped.sparse);
+    cr_free(w->mapped.rows);
     cr_free(w->cut);
     cr_free(w->off);
     cr_free(w);
@@ -117,15 +124,18 @@ cr_code cr_model_run(cr_model_work *w, const cr_batch *b, cr_run *run, cr_err *e
     CR_TRY(cr_plan_takes(cr_work_plan(w->w), b->n_rows, err));
     CR_TRY(cr_model_axes(w, b, &run->axes, err));
     CR_TRY(cr_model_check_batch(w->m, b, err));
+    CR_TRY(cr_model_map_batch(w, b, &b, err));
     run->n_rows = b->n_rows;
     run->all_rows = b->global_rows;
-    if (!w->views) return cr_work_run(w->w, run, err);
-    CR_TRY(cr_views_stage(w->views, b, run->axes, w->grouped, err));
-    if (w->asks) CR_TRY(cr_views_ask(w->views, w->next, err));
-    w->asks = false;
     const cr_step_input *given = run->input;
     cr_step_input in = *given;
-    in.views = cr_views_get(w->views);
+    if (w->views) {
+        CR_TRY(cr_views_stage(w->views, b, run->axes, w->grouped, err));
+        if (w->asks) CR_TRY(cr_views_ask(w->views, w->next, err));
+        w->asks = false;
+        in.views = cr_views_get(w->views);
+    }
+    in.batch = b;
     run->input = &in;
     cr_code code = cr_work_run(w->w, run, err);
     run->input = given;

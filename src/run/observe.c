@@ -216,7 +216,7 @@ static void parameter_histos(observer *o) {
     const cr_ckpt_tensor *v = cr_job_tensors(o->j, NULL, &a, &n);
     for (int i = 0; i < n; i++) {
         const cr_node *p = dense_param(&o->j->model->graph, v[i].name);
-        if (p && !p->trainable) continue;
+        if ((p && !p->trainable) || v[i].get_whole) continue;
         int64_t count = 1;
         for (int d = 0; d < v[i].n_dims; d++)
             count *= v[i].shape[d];

@@ -151,13 +151,19 @@ static cr_code begin_save(loop *l, bool wait) {
     cr_arena_init(&a, 0);
     if (l->ob) cr_observer_saved(l->ob);
     cr_ckpt_state s = state_of(l, &a);
+    cr_code code = cr_job_alone(&l->j, cr_model_maps_save(l->j.model, l->j.meet, &err), &err);
+    if (code != CR_OK) {
+        cr_arena_clear(&a);
+        return cr_diag_err(l->diag, &err);
+    }
     cr_ckpt_tensor *v = cr_trainer_tensors(&l->j, l->t, &a, &n);
     cr_ckpt_save_opts so = {.features = cr_job_meaning(&l->j, &a),
                             .meet = l->j.meet,
                             .pool = l->j.pool,
                             .memory = wait ? 0 : room_for_copy(l),
                             .room = &l->saving.room};
-    cr_code code = cr_ckpt_save_begin(&l->saving.s, l->c->model_dir, &s, v, n, &so, &err);
+    code = cr_ckpt_save_begin(&l->saving.s, l->c->model_dir, &s, v, n, &so, &err);
+    cr_model_maps_saved(l->j.model);
     cr_profile_span(l->prof, CR_STAGE_SAVE, span);
     cr_arena_clear(&a);
     memcpy(l->saving.path, l->res->checkpoint, sizeof l->saving.path);

@@ -83,9 +83,8 @@ static void look_item(void *ctx, int64_t item, int thread) {
 }
 
 static cr_code look_call(void *ctx, int64_t call, cr_err *err) {
-    (void)err;
     looks *l = ctx;
-    l->b = l->d->v[call % l->d->n];
+    CR_TRY(cr_model_map_batch(l->d->axes, l->d->v[call % l->d->n], &l->b, err));
     int64_t pieces = (l->b->n_rows + LOOK_ROWS - 1) / LOOK_ROWS;
     cr_pool_run(l->d->j.pool, pieces * l->d->j.model->n_tables, look_item, l);
     return CR_OK;
@@ -96,6 +95,7 @@ static cr_code update_call(void *ctx, int64_t call, cr_err *err) {
     const cr_batch *b = l->d->v[call % l->d->n];
     const int32_t *const *axes;
     CR_TRY(cr_model_axes(l->d->axes, b, &axes, err));
+    CR_TRY(cr_model_map_batch(l->d->axes, b, &b, err));
     cr_updater_group(l->up, b, axes);
     cr_updater_apply(l->up, l->steps);
     return CR_OK;
@@ -111,7 +111,8 @@ static void count_ids(const cr_bench_data *d, double *ids, double *bytes) {
             const cr_look *look =
                 cr_lookup_pieces(m->tables[i]->uses[k].node, &count) + m->tables[i]->uses[k].piece;
             for (int b = 0; b < d->n; b++) {
-                double n = (double)d->v[b]->sparse[look->slot].n_ids / d->n;
+                double n =
+                    (double)d->v[b]->sparse[cr_model_feature_slot(m, look->slot)].n_ids / d->n;
                 *ids += n;
                 *bytes += n * (double)m->tables[i]->D * (m->tables[i]->half ? 2 : 4);
             }

@@ -72,12 +72,14 @@ cr_code cr_bench_least(const cr_bench_data *d, double *per_row, cr_err *err) {
         batch.global_rows = 0;
         rows += (double)d->v[b]->global_rows;
         CR_TRY(cr_model_axes(d->axes, &batch, &axes, err));
+        const cr_batch *mapped;
+        CR_TRY(cr_model_map_batch(d->axes, &batch, &mapped, err));
         for (int i = 0; i < m->n_tables; i++) {
             const cr_model_table *t = m->tables[i];
             cr_group_slot *slots = cr_alloc((size_t)t->n_uses * sizeof(*slots), "ids of a table");
             cr_group g = {.slots = slots, .n_slots = slots_of(t, slots)};
             cr_group_room room = {0};
-            cr_group_run(&g, &room, &batch, axes, &one);
+            cr_group_run(&g, &room, mapped, axes, &one);
             mine += table_bytes(&d->j, t, &g);
             cr_group_clear(&g);
             cr_group_room_clear(&room);

@@ -52,6 +52,7 @@ static cr_code see_batch(traffic *t, const cr_bench_data *d, const cr_model_tabl
                          const cr_batch *b, bool forget, cr_err *err) {
     const int32_t *const *axes;
     CR_TRY(cr_model_axes(d->axes, b, &axes, err));
+    CR_TRY(cr_model_map_batch(d->axes, b, &b, err));
     for (int k = 0; k < table->n_uses; k++) {
         const cr_node *node = table->uses[k].node;
         int count;

@@ -53,14 +53,15 @@ static int by_id(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static void count_table(counts *c, int t, const cr_model_table *table, const cr_batch *b,
+static void count_table(counts *c, int t, const cr_model *m, const cr_batch *b,
                         const int32_t *const *axes, list *l) {
+    const cr_model_table *table = m->tables[t];
     l->n = 0;
     for (int k = 0; k < table->n_uses; k++) {
         const cr_node *node = table->uses[k].node;
         int count;
         const cr_look *look = cr_lookup_pieces(node, &count) + table->uses[k].piece;
-        const cr_jagged *j = &b->sparse[look->slot];
+        const cr_jagged *j = &b->sparse[cr_model_feature_slot(m, look->slot)];
         if (node->cls != CR_SEQ) {
             add_ids(l, j, 0, j->steps ? j->steps[b->n_rows] : b->n_rows);
             continue;
@@ -84,7 +85,7 @@ static cr_code count_batch(cr_job *j, cr_model_work *w, const cr_batch *b, count
     const int32_t *const *axes;
     CR_TRY(cr_model_axes(w, b, &axes, err));
     for (int t = 0; t < j->model->n_tables; t++)
-        count_table(c, t, j->model->tables[t], b, axes, l);
+        count_table(c, t, j->model, b, axes, l);
     for (int i = 0; i < j->model->n_axes; i++)
         c->steps[i] += axes[i][b->n_rows];
     c->rows += (double)b->n_rows;

@@ -26,6 +26,7 @@ static const char *text_of(const void *conf, const char *field) {
 }
 
 static cr_resize resize_of(const cr_feature *f) {
+    if (f->zch) return CR_RESIZE_LAST;
     if (cr_conf_has(f->conf, "hash_bucket_size")) return CR_RESIZE_HASH;
     if (cr_conf_has(f->conf, "boundaries")) return CR_RESIZE_ANEW;
     return CR_RESIZE_FIRST;
@@ -108,6 +109,7 @@ cr_code cr_job_resume(cr_job *j, cr_trainer *t, const char *path, bool ignore_op
     if (code == CR_OK) compare_order(j, path, s);
     if (code == CR_OK) code = cr_job_same_meaning(j, c, false, diag);
     if (code == CR_OK) code = cr_ckpt_load(c, v, n, &lo, diag);
+    if (code == CR_OK) code = cr_job_maps_loaded(j, diag);
     if (code == CR_OK) {
         cr_trainer_set_state(t, cr_trainer_saved(s));
         /* state that starts anew starts with its first update */
@@ -260,6 +262,7 @@ static cr_code fine_tune(cr_job *j, cr_trainer *t, cr_ckpt_tensor *v, int n, boo
                             .done = &done};
     cr_code code = cr_job_same_meaning(j, c, true, diag);
     if (code == CR_OK) code = cr_ckpt_load(c, v, n, &lo, diag);
+    if (code == CR_OK && !dry) code = cr_job_maps_loaded(j, diag);
     const cr_ckpt_state *s = cr_ckpt_get_state(c);
     if (code == CR_OK && !dry) {
         CR_INFO("Restored %d parameters, %d keep their first values", done.weights, done.kept);

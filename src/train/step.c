@@ -224,11 +224,12 @@ static cr_code update(cr_trainer *t, int64_t step, cr_err *err) {
 }
 
 bool cr_trainer_looks_ahead(const cr_trainer *t) {
-    return t->m->shards != NULL;
+    /* rows of a batch in a table with a map are known only when its own step of the map is made */
+    return t->m->shards != NULL && t->m->n_mapped == 0;
 }
 
 void cr_trainer_ahead(cr_trainer *t, const cr_batch *next) {
-    t->asks = t->m->shards != NULL;
+    t->asks = cr_trainer_looks_ahead(t);
     t->ahead = next;
 }
 
@@ -253,6 +254,8 @@ static cr_code run_model(cr_trainer *t, const cr_batch *b, cr_run *run, cr_err *
 
 cr_code cr_trainer_step(cr_trainer *t, const cr_batch *b, int64_t step, cr_err *err) {
     double t0 = cr_now();
+    CR_TRY(cr_job_alone(t->j, cr_model_learn_ids(t->m, b, t->j->meet, err), err));
+    CR_TRY(cr_job_alone(t->j, cr_model_map_batch(t->w, b, &b, err), err));
     cr_model_scales(t->m, b, cr_plan_lanes(t->plan), t->scale);
     const int32_t *const *axes;
     CR_TRY(cr_job_alone(t->j, cr_model_axes(t->w, b, &axes, err), err));

@@ -462,6 +462,74 @@ TEST(int8_rows_of_others) {
     }
 }
 
+/* Whole numbers of 63 bits come back as they are; the file decides how many rows a tensor gets that
+ * fits itself to it; rows may keep their distance from the end. */
+typedef struct whole {
+    int64_t *v, n;
+} whole;
+static void get_whole(void *ctx, int64_t first, int64_t n, int64_t *out) {
+    memcpy(out, ((const whole *)ctx)->v + first, (size_t)n * 8);
+}
+static void put_whole(void *ctx, int64_t first, int64_t n, const int64_t *in) {
+    const whole *w = ctx;
+    CHECK(first + n <= w->n);
+    memcpy(w->v + first, in, (size_t)n * 8);
+}
+static cr_code fit_whole(void *ctx, int64_t rows, cr_err *err) {
+    whole *w = ctx;
+    (void)err;
+    *w = (whole){CR_NEW_N(&arena, int64_t, rows + 1), rows};
+    return CR_OK;
+}
+
+TEST(whole_numbers) {
+    enum { N = 100003 };
+    whole from = {CR_NEW_N(&arena, int64_t, N), N}, to = {NULL, 0};
+    float x[12], y[20] = {0};
+    for (int64_t i = 0; i < N; i++)
+        from.v[i] = INT64_MAX - i * 92233720368LL;
+    for (int i = 0; i < 12; i++)
+        x[i] = (float)i + 1;
+    for (int64_t shard = 0; shard < 2; shard++) {
+        const char *dir = new_dir();
+        cr_ckpt_tensor t[2] = {{.name = "ids",
+                                .n_dims = 1,
+                                .shape = {N},
+                                .dtype = CR_DT_I64,
+                                .get_whole = get_whole,
+                                .put_whole = put_whole,
+                                .ctx = &from},
+                               flat("w", 3, 4, x)};
+        cr_err err;
+        cr_ckpt *c;
+        CHECK_INT(cr_ckpt_write_tensors(dir, t, 2,
+                                        &(cr_ckpt_save_opts){.shard_bytes = shard * 100000}, &err),
+                  CR_OK);
+        CHECK_INT(cr_ckpt_open(&c, dir, &err), CR_OK);
+        to = (whole){NULL, 0};
+        t[0].ctx = &to;
+        t[0].fit = fit_whole;
+        t[0].resize = CR_RESIZE_FIT;
+        t[0].shape[0] = 5;
+        t[1] = flat("w", 5, 4, y);
+        t[1].resize = CR_RESIZE_LAST;
+        CHECK_INT(load(c, t, 2, &(cr_ckpt_load_opts){.allow_resize = true}), CR_OK);
+        CHECK_INT(to.n, N);
+        CHECK(memcmp(to.v, from.v, N * 8) == 0);
+        CHECK(y[7] == 0 && memcmp(y + 8, x, sizeof x) == 0);
+        float small[8] = {0};
+        t[1] = flat("w", 2, 4, small);
+        t[1].resize = CR_RESIZE_LAST;
+        CHECK_INT(load(c, t, 2, &(cr_ckpt_load_opts){.allow_resize = true}), CR_OK);
+        CHECK(small[0] == 0 && small[7] == 0);
+        int64_t one;
+        CHECK_INT(cr_ckpt_read_whole(c, "w", 0, 1, &one, &err), CR_ERUN);
+        CHECK(strstr(err.msg, "is of type F32 and must be I64") != NULL);
+        CHECK_INT(cr_ckpt_read_whole(c, "ids", N, 1, &one, &err), CR_ERUN);
+        cr_ckpt_close(c);
+    }
+}
+
 int main(int argc, char **argv) {
     static const t_case cases[] = {CASE(map_renames),
                                    CASE(old_names),
@@ -473,7 +541,8 @@ int main(int argc, char **argv) {
                                    CASE(small_types),
                                    CASE(int8_rows),
                                    CASE(values_that_do_not_fit),
-                                   CASE(int8_rows_of_others)};
+                                   CASE(int8_rows_of_others),
+                                   CASE(whole_numbers)};
     if (!mkdtemp(root)) return 1;
     cr_arena_init(&arena, 0);
     cr_diag_init(&diag);

@@ -7,6 +7,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "feat/hash.h"
+
 #define NORMAL    "fg_mode: FG_NORMAL"
 #define NONE      "fg_mode: FG_NONE"
 #define ID(rest)  "- id_feature: {feature_name: f, expression: 'user:c', embedding_dim: 4, " rest "}"
@@ -231,6 +233,37 @@ TEST(integers_are_text) {
         t_encode(&t);
         CHECK_IDS(&t, 0, IDS(95, 95, 95, 0), ONE_EACH);
         CHECK_INT(t.bad.n, 1);
+    }
+    t_close(&t);
+}
+
+/* With zch an id is the whole hash, modulo 2^63-1; encoded ids may have 63 bits. The number of rows
+ * is that of the table. */
+TEST(ids_of_63_bits) {
+    t_feats t;
+    if (open_ok(&t, NORMAL, ID("zch: {zch_size: 50, lfu: {}}"))) {
+        CHECK_INT(t.fs->v[0]->num_embeddings, 50);
+        TEXT(&t, "c", "abc", "x", "9223372036854775807");
+        t_encode(&t);
+        for (int i = 0; i < 3; i++) {
+            const char *text = ((const char *[]){"abc", "x", "9223372036854775807"})[i];
+            uint64_t hash = cr_hash_choose(false)(text, strlen(text));
+            CHECK_INT(t.batch.sparse[0].ids[i], (int64_t)(hash % (uint64_t)INT64_MAX));
+        }
+        cr_buf b;
+        cr_buf_init(&b);
+        cr_features_fg_json(t.fs, &b);
+        cr_buf_char(&b, 0);
+        CHECK(strstr(b.data, "\"hash_bucket_size\": 9223372036854775807") != NULL);
+        cr_buf_clear(&b);
+    }
+    t_close(&t);
+    if (open_ok(&t, NONE, ID("zch: {zch_size: 50, lfu: {}}"))) {
+        TEXT(&t, "f", "9223372036854775806", "0", "-3", "12345678901234");
+        t_encode(&t);
+        CHECK_IDS(&t, 0, IDS(INT64_MAX - 1, 0, 0, 12345678901234), ONE_EACH);
+        CHECK_INT(cr_features_counts(&t.enc)[0].out_of_range, 1);
+        CHECK_INT(cr_features_counts(&t.enc)[0].first_bad, -3);
     }
     t_close(&t);
 }
@@ -715,7 +748,7 @@ TEST(whole_floats) {
 }
 
 TEST_MAIN(CASE(wants_each_column_once), CASE(predict_needs_no_labels), CASE(bad_rows),
-          CASE(id_values), CASE(id_lists_and_maps), CASE(integers_are_text), CASE(encoded_ids),
-          CASE(encoded_floats), CASE(raw_values), CASE(dense_embeddings), CASE(feature_facts),
-          CASE(config_errors), CASE(vocab_files), CASE(fg_json), CASE(threads), CASE(null_values),
-          CASE(whole_floats))
+          CASE(id_values), CASE(id_lists_and_maps), CASE(integers_are_text), CASE(ids_of_63_bits),
+          CASE(encoded_ids), CASE(encoded_floats), CASE(raw_values), CASE(dense_embeddings),
+          CASE(feature_facts), CASE(config_errors), CASE(vocab_files), CASE(fg_json), CASE(threads),
+          CASE(null_values), CASE(whole_floats))

@@ -499,7 +499,7 @@ TEST(one_message) {
     CHECK(says(&b, CR_SEV_ERROR, 8, 0, "separator 'ab' has 2 bytes"));
     CHECK(says(&b, CR_SEV_ERROR, 9, 0, "2 follows 3"));
     CHECK(says(&b, CR_SEV_ERROR, 10, 0, "value_dim is 3"));
-    CHECK(says(&b, CR_SEV_ERROR, 12, 0, "'zch'"));
+    CHECK(says(&b, CR_SEV_ERROR, 12, 0, "eviction policy"));
     CHECK(says(&b, CR_SEV_ERROR, 14, 0, "did you mean 'table_wise'?"));
     CHECK(says(&b, CR_SEV_ERROR, 15, 0, "num_buckets must lie between 1"));
     CHECK(says(&b, CR_SEV_ERROR, 18, 0, "dropout_ratio has 3 values for 2 layers"));
