@@ -60,10 +60,10 @@ tsan() { # what runs threads: pool, loader, engine, whole runs
                 grep -E '^(base/(pool|log)|(data|parquet|synth)/.*|op/.*|emb/.*|train/.*|run/.*|cli/(threads|continue_train|one_score))$')
 }
 valgrind_() { # unit tests; the programs choose avx2 by themselves, valgrind hides AVX-512
-    # these three train to a known score, which takes very long here, and asan runs them
+    # these train to a known score, which takes very long here, and asan runs them
     setup "$build" && CRANK_TEST_NO_JIT=1 sh tools/test.sh "$build" --timeout-multiplier 30 \
         --wrap "valgrind -q --leak-check=full --error-exitcode=9 --suppressions=$PWD/tests/valgrind.supp" \
-        $(meson test -C "$build" --list --suite unit 2>/dev/null | sed 's/.* \/ //' | grep -E '^[a-z]+/' | grep -v -x -E 'run/(promises|models|tasks)')
+        $(meson test -C "$build" --list --suite unit 2>/dev/null | sed 's/.* \/ //' | grep -E '^[a-z]+/' | grep -v -x -E 'run/(promises|models|tasks|precision)')
 }
 fuzz() {
     CC=clang setup "$build-fuzz" -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false &&
