@@ -168,6 +168,8 @@ static const cr_field data_fields[] = {
             "environment variable USE_RTP=1 sets it, so that a saved config keeps it"),
     CR_INT(cr_data_conf, max_bad_rows, 0, 0, 9e15, CR_F_OURS,
            "unreadable rows that are skipped and counted before the run stops"),
+    CR_MSG(cr_data_conf, slot_text, &cr_slot_text_msg, CR_F_OURS,
+           "how the lines of a SlotDataset are written; not given: slot:value, with blanks"),
     CR_END,
 };
 

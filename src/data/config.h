@@ -32,6 +32,26 @@ typedef struct cr_label_map_conf { /* LabelMap */
     cr_conf_map map;   /* text of a cell -> number */
 } cr_label_map_conf;
 
+typedef enum cr_slot_form {
+    CR_SLOT_VALUE,
+    CR_VALUE_SLOT,
+    CR_SLOT_COUNTED,
+    CR_SLOT_FIXED
+} cr_slot_form;
+typedef struct cr_slot_pair_conf { /* SlotPair */
+    cr_conf_base base;
+    const char *name, *ids, *weights;
+} cr_slot_pair_conf;
+typedef struct cr_slot_text_conf { /* SlotText */
+    cr_conf_base base;
+    int form; /* cr_slot_form */
+    const char *separator;
+    cr_strs columns;
+    cr_ints widths;
+    cr_msgs pairs; /* cr_slot_pair_conf */
+} cr_slot_text_conf;
+extern const cr_msg cr_slot_text_msg; /* slots/config.c */
+
 typedef struct cr_data_conf {
     cr_conf_base base;
     const char *inside; /* no key: the export that all files of features lie in; NULL: anywhere */
@@ -57,9 +77,10 @@ typedef struct cr_data_conf {
     double eval_fraction;            /* ours; 0: the training data is not split */
     const char *eval_fraction_field; /* ours; "": rows are split */
     double sample_mask_prob;
-    bool use_farm_hash;   /* ours: hash_bucket_size by FarmHash Fingerprint64 */
-    bool use_rtp;         /* ours: names in grouped sequences, see cr_group_sep */
-    int64_t max_bad_rows; /* ours */
+    bool use_farm_hash;           /* ours: hash_bucket_size by FarmHash Fingerprint64 */
+    bool use_rtp;                 /* ours: names in grouped sequences, see cr_group_sep */
+    int64_t max_bad_rows;         /* ours */
+    cr_slot_text_conf *slot_text; /* ours; NULL: slot:value, with blanks */
 } cr_data_conf;
 extern const cr_msg cr_data_msg; /* DataConfig; also knows the fields of later capabilities */
 extern const cr_enum_value cr_dataset_types[];

@@ -77,8 +77,8 @@ typedef struct cr_block_rows {
 } cr_block_rows;
 
 typedef struct cr_reader_type {
-    const char *name; /* the dataset_type's name: "CsvDataset" */
-    const char *const *exts;
+    const char *name;        /* the dataset_type's name: "CsvDataset" */
+    const char *const *exts; /* endings of its files, NULL-ended; NULL: it has none */
     /* open finds the files, reads the headers, checks every wanted column (all mistakes to diag).
      * conf and want are borrowed until close. */
     CR_CHECKED cr_code (*open)(cr_source **out, const cr_data_conf *conf, const char *paths,

@@ -18,6 +18,7 @@
     LATER(ODPS_V1, "OdpsDatasetV1", "MaxCompute tables through the tunnel", CR_EXPORT_TABLES)      \
     LATER(KAFKA, "KafkaDataset", "Arrow batches from Kafka topics",                                \
         "write the messages to Parquet files and use ParquetDataset")                              \
+    READ(SLOTS, slots, "SlotDataset", "text files of slot:value pairs, as PaddleRec reads them")   \
     /* the end */
 /* clang-format on */
 

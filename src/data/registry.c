@@ -11,7 +11,7 @@ const cr_reader_type *const cr_readers[] = {CR_READERS(ENTRY, CR_READER_NONE) NU
 
 static const cr_reader_type *by_ending(const char *s, size_t n) {
     for (const cr_reader_type *const *r = cr_readers; *r; r++) {
-        for (const char *const *e = (*r)->exts; *e; e++) {
+        for (const char *const *e = (*r)->exts; e && *e; e++) {
             size_t k = strlen(*e);
             if (n > k && memcmp(s + n - k, *e, k) == 0) return *r;
         }

@@ -331,7 +331,7 @@ static const int32_t *map_header(cr_source *s, const header *h, const char *path
 }
 
 /* Without a header the names come from input_fields, for all files alike. */
-static const int32_t *map_fields(cr_source *s, cr_diag *diag) {
+const int32_t *cr_csv_map_fields(cr_source *s, cr_diag *diag) {
     const cr_data_conf *c = s->conf;
     int32_t *col = CR_NEW_N(&s->arena, int32_t, s->n_want + 1);
     for (int i = 0; i < s->n_want; i++) {
@@ -394,7 +394,7 @@ static void open_file(cr_source *s, cr_csv_file *f, header *h, const int32_t **m
         before = cr_alloc(n_before + 1, "a header");
         memcpy(before, now.text.text + h->begin, n_before);
     }
-    bool header_row = s->conf->with_header;
+    bool header_row = s->conf->with_header && !s->slots;
     cr_code code = cr_stream_open(&st, f->path, &e);
     if (code == CR_OK) code = cr_stream_id(st, &f->id, &e);
     if (code == CR_OK) code = read_front(s, st, f->path, header_row, &now, &e);
@@ -434,7 +434,7 @@ static void open_file(cr_source *s, cr_csv_file *f, header *h, const int32_t **m
     } else if (code == CR_OK) {
         f->n_cols = s->n_names;
         f->col = *map;
-        if (names_first(s, &now) && !told[s->n_want]) {
+        if (!s->slots && names_first(s, &now) && !told[s->n_want]) {
             told[s->n_want] = true;
             cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, conf_at(s->conf, "with_header"),
                         "%s: the first line holds the names of the columns; set %s", f->path,
@@ -450,7 +450,7 @@ static void open_file(cr_source *s, cr_csv_file *f, header *h, const int32_t **m
     *h = now;
 }
 
-static void csv_close(cr_source *s) {
+void cr_csv_close(cr_source *s) {
     if (!s) return;
     cr_csv_cut_clear(s);
     cr_arena_clear(&s->arena);
@@ -460,10 +460,7 @@ static void csv_close(cr_source *s) {
 static const char *const exts[] = {".csv",     ".csv.gz", ".csv.zst", ".tsv",     ".tsv.gz",
                                    ".tsv.zst", ".txt",    ".txt.gz",  ".txt.zst", NULL};
 
-static cr_code csv_open(cr_source **out, const cr_data_conf *conf, const char *paths,
-                        const cr_want *want, int n_want, cr_diag *diag) {
-    *out = NULL;
-    size_t errors = diag->n_errors;
+cr_source *cr_csv_source(const cr_data_conf *conf, const cr_want *want, int n_want) {
     cr_source *s = cr_alloc(sizeof(*s), "a data set");
     cr_arena_init(&s->arena, 0);
     s->conf = conf;
@@ -471,6 +468,33 @@ static cr_code csv_open(cr_source **out, const cr_data_conf *conf, const char *p
     s->n_want = n_want;
     s->block = CR_CSV_BLOCK;
     s->memo_file = -1;
+    return s;
+}
+
+void cr_csv_open_files(cr_source *s, const char *paths, const char *const *endings,
+                       const int32_t *map, cr_diag *diag) {
+    size_t errors = diag->n_errors;
+    cr_err e = {0};
+    char **list = NULL;
+    size_t n = 0;
+    if (cr_glob(&s->arena, paths, endings, &list, &n, &e) != CR_OK) add_error(diag, &e);
+    s->files = CR_NEW_N(&s->arena, cr_csv_file, n ? n : 1);
+    s->n_files = (int64_t)n;
+    header h = {0};
+    bool *told = CR_NEW_N(&s->arena, bool, s->n_want + 1);
+    for (size_t i = 0; i < n; i++) {
+        s->files[i].path = list[i];
+        open_file(s, &s->files[i], &h, &map, told, diag);
+        if (diag->n_errors - errors > 100) break;
+    }
+    cr_free(h.text.text);
+}
+
+static cr_code csv_open(cr_source **out, const cr_data_conf *conf, const char *paths,
+                        const cr_want *want, int n_want, cr_diag *diag) {
+    *out = NULL;
+    size_t errors = diag->n_errors;
+    cr_source *s = cr_csv_source(conf, want, n_want);
     form_init(&s->form, conf, diag);
     cr_nulls_init(&s->nulls, &conf->null_values, &s->arena);
     find_types(s, diag);
@@ -487,53 +511,39 @@ static cr_code csv_open(cr_source **out, const cr_data_conf *conf, const char *p
                 names[i] = nth_field(conf, (size_t)i);
             s->names = names;
             s->n_names = (int)conf->input_fields.n;
-            map = map_fields(s, diag);
+            map = cr_csv_map_fields(s, diag);
         }
     }
-    cr_err e = {0};
-    char **list = NULL;
-    size_t n = 0;
-    if (diag->n_errors == errors && cr_glob(&s->arena, paths, exts, &list, &n, &e) != CR_OK)
-        add_error(diag, &e);
-    s->files = CR_NEW_N(&s->arena, cr_csv_file, n ? n : 1);
-    s->n_files = (int64_t)n;
-    header h = {0};
-    bool *told = CR_NEW_N(&s->arena, bool, n_want + 1);
-    for (size_t i = 0; i < n; i++) {
-        s->files[i].path = list[i];
-        open_file(s, &s->files[i], &h, &map, told, diag);
-        if (diag->n_errors - errors > 100) break;
-    }
-    cr_free(h.text.text);
+    if (diag->n_errors == errors) cr_csv_open_files(s, paths, exts, map, diag);
     if (diag->n_errors > errors) {
-        csv_close(s);
+        cr_csv_close(s);
         return cr_diag_code(diag);
     }
     *out = s;
     return CR_OK;
 }
 
-static int64_t csv_n_files(const cr_source *s) {
+int64_t cr_csv_n_files(const cr_source *s) {
     return s->n_files;
 }
 
-static const char *csv_path(const cr_source *s, int64_t file) {
+const char *cr_csv_path(const cr_source *s, int64_t file) {
     return s->files[file].path;
 }
 
-static const cr_file_id *csv_file_id(const cr_source *s, int64_t file) {
+const cr_file_id *cr_csv_file_id(const cr_source *s, int64_t file) {
     return &s->files[file].id;
 }
 
-static cr_code csv_n_blocks(cr_source *s, int64_t file, int64_t *out, cr_err *err) {
+cr_code cr_csv_n_blocks(cr_source *s, int64_t file, int64_t *out, cr_err *err) {
     (void)err;
     const cr_csv_file *f = &s->files[file];
     *out = f->front ? -1 : (f->size + (int64_t)s->block - 1) / (int64_t)s->block;
     return CR_OK;
 }
 
-static cr_code csv_line_at(const cr_source *s, int64_t file, int64_t offset, int64_t *line,
-                           cr_err *err) {
+cr_code cr_csv_line_at(const cr_source *s, int64_t file, int64_t offset, int64_t *line,
+                       cr_err *err) {
     *line = 1;
     cr_stream *st;
     CR_TRY(cr_stream_open(&st, s->files[file].path, err));
@@ -550,11 +560,11 @@ static cr_code csv_line_at(const cr_source *s, int64_t file, int64_t offset, int
     return code;
 }
 
-static void csv_set_block(cr_source *s, size_t bytes) {
+void cr_csv_set_block(cr_source *s, size_t bytes) {
     s->block = bytes > 0 ? bytes : CR_CSV_BLOCK;
 }
 
-static int csv_columns(const cr_source *s, const char *const **names) {
+int cr_csv_columns(const cr_source *s, const char *const **names) {
     *names = s->names;
     return s->n_names;
 }
@@ -568,16 +578,16 @@ const cr_reader_type cr_reader_csv = {
     .name = "CsvDataset",
     .exts = exts,
     .open = csv_open,
-    .close = csv_close,
-    .n_files = csv_n_files,
-    .path = csv_path,
-    .file_id = csv_file_id,
-    .n_blocks = csv_n_blocks,
+    .close = cr_csv_close,
+    .n_files = cr_csv_n_files,
+    .path = cr_csv_path,
+    .file_id = cr_csv_file_id,
+    .n_blocks = cr_csv_n_blocks,
     .cut = cr_csv_cut,
     .will_need = cr_csv_will_need,
     .parse = cr_csv_parse,
-    .line_at = csv_line_at,
-    .set_block = csv_set_block,
-    .columns = csv_columns,
+    .line_at = cr_csv_line_at,
+    .set_block = cr_csv_set_block,
+    .columns = cr_csv_columns,
     .kinds = csv_kinds,
 };

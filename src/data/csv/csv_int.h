@@ -9,6 +9,9 @@
  * The grammar, in all of them: a row ends at \n (a \r before it belongs to the end); a field that
  * begins with a quote runs to the next quote that is not doubled and may hold anything; elsewhere a
  * quote is a letter like any other; an empty line is no row.
+ *
+ * Slot text (data/slots) has lines and no quotes. Its reader shares the files and the cutting, and
+ * has its own parser.
  */
 #ifndef CR_DATA_CSV_CSV_INT_H
 #define CR_DATA_CSV_CSV_INT_H
@@ -35,6 +38,7 @@ typedef struct cr_csv_form {
     const char *delim;
     size_t n_delim;
     cr_csv_classify classify;
+    bool no_quotes; /* a quote is a letter like any other, everywhere */
 } cr_csv_form;
 
 /* All separators of a text of whole rows. Memory from an arena. */
@@ -104,7 +108,28 @@ struct cr_source {
     int64_t front_file, front_block, front_line;
     cr_raw carry; /* text behind the last block */
     bool front_eof;
+
+    const struct cr_slots *slots; /* slot text: what stands in a line; NULL: CSV */
 };
+
+/* csv.c */
+/* cr_csv_source makes an empty source. cr_csv_open_files finds and opens its files; without a
+ * header, map has the field of every wanted column. On a failure both have told why, and the caller
+ * closes the source. */
+cr_source *cr_csv_source(const cr_data_conf *conf, const cr_want *want, int n_want);
+void cr_csv_open_files(cr_source *s, const char *paths, const char *const *exts, const int32_t *map,
+                       cr_diag *diag);
+/* cr_csv_map_fields finds the wanted columns in input_fields. */
+const int32_t *cr_csv_map_fields(cr_source *s, cr_diag *diag);
+void cr_csv_close(cr_source *s);
+int64_t cr_csv_n_files(const cr_source *s);
+const char *cr_csv_path(const cr_source *s, int64_t file);
+const cr_file_id *cr_csv_file_id(const cr_source *s, int64_t file);
+CR_CHECKED cr_code cr_csv_n_blocks(cr_source *s, int64_t file, int64_t *out, cr_err *err);
+CR_CHECKED cr_code cr_csv_line_at(const cr_source *s, int64_t file, int64_t offset, int64_t *line,
+                                  cr_err *err);
+void cr_csv_set_block(cr_source *s, size_t bytes);
+int cr_csv_columns(const cr_source *s, const char *const **names);
 
 /* cut.c */
 CR_CHECKED cr_code cr_csv_cut(cr_source *s, int64_t file, int64_t block, cr_raw *raw, bool *end,

@@ -30,10 +30,11 @@ cr_code cr_csv_reserve(cr_raw *raw, size_t size, cr_err *err) {
     return CR_OK;
 }
 
-static cr_code too_long(const cr_csv_file *f, cr_err *err) {
-    return cr_fail_at(err, CR_EDATA, ((cr_loc){f->path, 0, 0}),
-                      "a row is longer than %zu MiB; is a quote opened and never closed?",
-                      CR_CSV_MAX_ROW >> 20);
+static cr_code too_long(const cr_source *s, const cr_csv_file *f, cr_err *err) {
+    return cr_fail_at(err, CR_EDATA, ((cr_loc){f->path, 0, 0}), "a row is longer than %zu MiB; %s",
+                      CR_CSV_MAX_ROW >> 20,
+                      s->form.no_quotes ? "is it a text with one row per line?"
+                                        : "is a quote opened and never closed?");
 }
 
 /* ---- plain files ---- */
@@ -85,7 +86,7 @@ static cr_code search_all(cr_source *s, cr_stream *st, cr_csv_file *f, int64_t n
         if ((int64_t)want > f->size - base) want = (size_t)(f->size - base);
         bool eof = base + (int64_t)want == f->size;
         if (want > CR_CSV_MAX_ROW + 5 * s->block) {
-            code = too_long(f, err);
+            code = too_long(s, f, err);
             break;
         }
         if ((code = cr_csv_reserve(&buf, want, err)) != CR_OK) break;
@@ -163,7 +164,7 @@ static cr_code start_of(cr_source *s, int64_t file, int64_t block, int64_t *out,
         CR_TRY(cr_stream_pread(st, s->win, n, from - lead, err));
         bool eof = (int64_t)n == left;
         size_t start = SIZE_MAX, last;
-        if (from == f->data_start)
+        if (from == f->data_start || s->form.no_quotes)
             start = cr_csv_row_end(&s->form, s->win, n, target, &last);
         else
             start = guess(s, f, n, (size_t)lead, target, eof);
@@ -194,7 +195,7 @@ static cr_code cut_plain(cr_source *s, int64_t file, int64_t block, cr_raw *raw,
     CR_TRY(start_of(s, file, block + 1, &z, err));
     /* Two guesses from two places contradict each other only in a file that is not CSV. */
     if (z < a) z = a;
-    if (z - a > (int64_t)(CR_CSV_MAX_ROW + s->block)) return too_long(f, err);
+    if (z - a > (int64_t)(CR_CSV_MAX_ROW + s->block)) return too_long(s, f, err);
     size_t n = (size_t)(z - a);
     raw->size = 0;
     raw->offset = a;
@@ -259,7 +260,7 @@ static cr_code cut_front(cr_source *s, int64_t file, int64_t block, cr_raw *raw,
     CR_TRY(cr_stream_check(s->front, &f->id, err));
     size_t size = s->block, cut = 0;
     for (;; size *= 2) {
-        if (size > CR_CSV_MAX_ROW + 2 * s->block) return too_long(f, err);
+        if (size > CR_CSV_MAX_ROW + 2 * s->block) return too_long(s, f, err);
         CR_TRY(fill(s, size, err));
         size_t n = s->carry.size, last;
         cut = n == 0 ? 0 : cr_csv_row_end(&s->form, s->carry.text, n, n, &last);

@@ -244,7 +244,7 @@ void cr_csv_index(const cr_csv_form *f, const char *text, size_t n, cr_arena *a,
 size_t cr_csv_row_end(const cr_csv_form *f, const char *text, size_t n, size_t target,
                       size_t *last) {
     *last = 0;
-    if (!memchr(text, '"', n)) {
+    if (f->no_quotes || !memchr(text, '"', n)) {
         size_t from = target > 0 ? target - 1 : 0;
         const char *p = from < n ? memchr(text + from, '\n', n - from) : NULL;
         if (p) return (size_t)(p - text) + 1;

@@ -1,0 +1,340 @@
+/*
+ * parse.c - turns one block of slot text into columns.
+ *
+ * Tokens are read line by line into one list of (field, value). A line that cannot be read is bad
+ * and leaves nothing in the list. Then each value goes to its column: values of a field come in the
+ * order of rows, so counts per row are enough to place them.
+ */
+#include "data/slots/slots_int.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/shown.h"
+
+/* A value as it is stored; `text` are places in the block. */
+typedef union value {
+    int64_t i;
+    float f;
+    struct {
+        uint32_t beg, end;
+    } text;
+} value;
+
+typedef struct parsing {
+    const struct cr_slots *t;
+    const char *text; /* the block */
+    cr_arena *a;
+    cr_bad *bad;
+    int64_t line;
+    /* the list */
+    int32_t *field;
+    value *val;
+    size_t n, cap;
+    /* per field */
+    int32_t **count; /* values of each row; NULL: not needed */
+    int32_t *now;    /* values of this row */
+    int64_t n_rows;
+    int64_t *lines;
+} parsing;
+
+bool cr_slots_token(const struct cr_slots *t, const char *p, size_t n, const char **slot,
+                    size_t *n_slot, const char **val, size_t *n_val) {
+    const char *colon = memchr(p, ':', n);
+    if (!colon) return false;
+    const char *second = colon + 1;
+    size_t left = n - (size_t)(second - p);
+    const char *more = memchr(second, ':', left); /* what follows a second colon is nothing */
+    if (more) left = (size_t)(more - second);
+    bool slot_first = t->form == CR_SLOT_VALUE;
+    *slot = slot_first ? p : second;
+    *n_slot = slot_first ? (size_t)(colon - p) : left;
+    *val = slot_first ? second : p;
+    *n_val = slot_first ? left : (size_t)(colon - p);
+    return true;
+}
+
+#define wrong(p, ...) (cr_bad_add((p)->bad, -1, (p)->line, __VA_ARGS__), false)
+
+static void make_room(parsing *p) {
+    size_t cap = 2 * p->cap + 1024;
+    int32_t *field = cr_arena_alloc(p->a, cap * sizeof *field);
+    value *val = cr_arena_alloc(p->a, cap * sizeof *val);
+    if (p->n) {
+        memcpy(field, p->field, p->n * sizeof *field);
+        memcpy(val, p->val, p->n * sizeof *val);
+    }
+    p->field = field;
+    p->val = val;
+    p->cap = cap;
+}
+
+/* Adds one value of field f. */
+static bool add(parsing *p, int f, const char *s, size_t n) {
+    const cr_slot *slot = &p->t->v[f];
+    char shown[CR_SHOW];
+    value v = {0};
+    double d;
+    if (!slot->needed) return true;
+    if (slot->type == CR_COL_I64) {
+        if (!cr_parse_i64(s, n, &v.i))
+            return wrong(p, "slot '%s', value '%s': not a whole number of 64 bits", slot->name,
+                         cr_show(shown, s, n));
+    } else if (slot->type == CR_COL_F32) {
+        if (!cr_parse_f64(s, n, &d) || isnan(d))
+            return wrong(p, "slot '%s', value '%s': not a number", slot->name,
+                         cr_show(shown, s, n));
+        v.f = (float)d;
+    } else {
+        v.text.beg = (uint32_t)(s - p->text);
+        v.text.end = v.text.beg + (uint32_t)n;
+    }
+    if (!slot->many && p->now[f] > 0)
+        return wrong(p, "slot '%s' comes twice and is one value", slot->name);
+    if (p->n == p->cap) make_room(p);
+    p->field[p->n] = f;
+    p->val[p->n++] = v;
+    p->now[f]++;
+    return true;
+}
+
+/* Returns the end of the token at s. */
+static const char *token_end(const parsing *p, const char *s, const char *end) {
+    const char *q = memchr(s, p->t->separator, (size_t)(end - s));
+    return q ? q : end;
+}
+
+static bool pairs(parsing *p, const char *s, const char *end) {
+    int column = 0;
+    for (const char *q; s <= end; s = q + 1) {
+        q = token_end(p, s, end);
+        if (column < p->t->n_columns) {
+            int f = p->t->columns[column++];
+            if (f >= 0 && !add(p, f, s, (size_t)(q - s))) return false;
+            continue;
+        }
+        if (q == s) continue;
+        const char *slot, *val;
+        size_t n_slot, n_val;
+        char shown[CR_SHOW];
+        if (!cr_slots_token(p->t, s, (size_t)(q - s), &slot, &n_slot, &val, &n_val))
+            return wrong(p, "'%s' has no colon; a token is %s", cr_show(shown, s, (size_t)(q - s)),
+                         p->t->form == CR_SLOT_VALUE ? "slot:value" : "value:slot");
+        int64_t f = cr_map_get(&p->t->index, slot, n_slot, -1);
+        if (f >= 0 && !add(p, (int)f, val, n_val)) return false;
+    }
+    if (column < p->t->n_columns)
+        return wrong(p, "the row has %d column%s and slot_text.columns has %d", column,
+                     column == 1 ? "" : "s", p->t->n_columns);
+    return true;
+}
+
+/* Moves over empty tokens; false: the line is over. */
+static bool skip_empty(const parsing *p, const char **s, const char *end) {
+    while (*s < end && **s == p->t->separator)
+        ++*s;
+    return *s < end;
+}
+
+/* Reads the fields in order, each with its number of values: in front of them, or from `widths`. */
+static bool counted(parsing *p, const char *s, const char *end) {
+    for (int f = 0; f < p->t->n; f++) {
+        const cr_slot *slot = &p->t->v[f];
+        char shown[CR_SHOW];
+        int64_t k;
+        if (slot->weights >= 0) continue; /* it is made of others */
+        if (!skip_empty(p, &s, end))
+            return wrong(p, "the row ends before slot '%s', the %dth of input_fields", slot->name,
+                         f + 1);
+        const char *q = s;
+        if (p->t->form == CR_SLOT_FIXED) {
+            k = p->t->v[f].width;
+        } else {
+            q = token_end(p, s, end);
+            if (!cr_parse_i64(s, (size_t)(q - s), &k) || k < 0)
+                return wrong(p, "slot '%s': '%s' is not a number of values", slot->name,
+                             cr_show(shown, s, (size_t)(q - s)));
+        }
+        for (s = q; k > 0; k--, s = q) {
+            if (!skip_empty(p, &s, end))
+                return wrong(p, "the row ends inside slot '%s'; %lld value%s missing", slot->name,
+                             (long long)k, k == 1 ? " is" : "s are");
+            q = token_end(p, s, end);
+            if (!add(p, f, s, (size_t)(q - s))) return false;
+        }
+    }
+    if (skip_empty(p, &s, end))
+        return wrong(p, "the row goes on behind the last slot of input_fields");
+    return true;
+}
+
+/* Do the slots of pairs have equal lengths, and every wanted place? */
+static bool pairs_fit(parsing *p) {
+    for (int f = 0; f < p->t->n; f++) {
+        const cr_slot *s = &p->t->v[f];
+        if (s->weights < 0 || !s->needed) continue;
+        const char *weights = p->t->v[s->weights].name;
+        int32_t n = p->now[s->weights], m = s->ids < 0 ? n : p->now[s->ids];
+        if (n != m)
+            return wrong(p, "slot '%s' has %d value%s and slot '%s' has %d; they belong together",
+                         p->t->v[s->ids].name, m, m == 1 ? "" : "s", weights, n);
+        if (n && s->place >= n)
+            return wrong(p, "slot '%s' has %d value%s, and '%s' needs %lld", weights, n,
+                         n == 1 ? "" : "s", s->name, (long long)s->place + 1);
+    }
+    return true;
+}
+
+static void one_line(parsing *p, const char *s, const char *end) {
+    size_t before = p->n;
+    for (int f = 0; f < p->t->n; f++)
+        p->now[f] = 0;
+    bool in_order = p->t->form == CR_SLOT_COUNTED || p->t->form == CR_SLOT_FIXED;
+    bool good = in_order ? counted(p, s, end) : pairs(p, s, end);
+    if (!good || !pairs_fit(p)) {
+        p->n = before;
+        return;
+    }
+    for (int f = 0; f < p->t->n; f++)
+        if (p->count[f]) p->count[f][p->n_rows] = p->now[f];
+    p->lines[p->n_rows++] = p->line;
+}
+
+/* ---- columns ---- */
+
+/* The values of one field. */
+typedef struct gathered {
+    int32_t *off; /* n_rows + 1 */
+    value *v;
+    int32_t n;
+} gathered;
+
+static void gather(const parsing *p, gathered *g) {
+    for (int f = 0; f < p->t->n; f++) {
+        if (!p->count[f]) continue;
+        g[f].off = cr_arena_alloc(p->a, (size_t)(p->n_rows + 1) * sizeof(int32_t));
+        g[f].off[0] = 0;
+        for (int64_t r = 0; r < p->n_rows; r++)
+            g[f].off[r + 1] = g[f].off[r] + p->count[f][r];
+        g[f].v = cr_arena_alloc(p->a, ((size_t)g[f].off[p->n_rows] + 1) * sizeof(value));
+        g[f].v[g[f].off[p->n_rows]] = (value){0}; /* what a row without a value gets */
+    }
+    for (size_t i = 0; i < p->n; i++) {
+        gathered *x = &g[p->field[i]];
+        x->v[x->n++] = p->val[i];
+    }
+}
+
+/* Writes the k values v[at[i]] into a column. at NULL: all in order. */
+static void put_values(const parsing *p, cr_column *c, const value *v, const int32_t *at,
+                       int64_t k) {
+    size_t n = (size_t)(k ? k : 1);
+    if (c->type == CR_COL_STR) {
+        uint32_t *beg = cr_arena_alloc(p->a, n * sizeof *beg);
+        uint32_t *end = cr_arena_alloc(p->a, n * sizeof *end);
+        for (int64_t i = 0; i < k; i++) {
+            beg[i] = v[at ? at[i] : i].text.beg;
+            end[i] = v[at ? at[i] : i].text.end;
+        }
+        c->bytes = p->text;
+        c->beg = beg;
+        c->end = end;
+    } else if (c->type == CR_COL_I64) {
+        int64_t *out = cr_arena_alloc(p->a, n * sizeof *out);
+        for (int64_t i = 0; i < k; i++)
+            out[i] = v[at ? at[i] : i].i;
+        c->v.i64 = out;
+    } else {
+        float *out = cr_arena_alloc(p->a, n * sizeof *out);
+        for (int64_t i = 0; i < k; i++)
+            out[i] = v[at ? at[i] : i].f;
+        c->v.f32 = out;
+    }
+}
+
+/* Marks the rows without a value; returns NULL when all have one. */
+static const uint8_t *validity(const parsing *p, const int32_t *off) {
+    uint8_t *valid = NULL;
+    for (int64_t r = 0; r < p->n_rows; r++) {
+        if (off[r + 1] > off[r]) continue;
+        if (!valid) {
+            valid = cr_arena_alloc(p->a, (size_t)p->n_rows);
+            memset(valid, 1, (size_t)p->n_rows);
+        }
+        valid[r] = 0;
+    }
+    return valid;
+}
+
+static void make_column(const parsing *p, const cr_slot *s, const gathered *g, int f,
+                        cr_column *c) {
+    bool part = s->weights >= 0;
+    const gathered *from = &g[part ? s->weights : f];
+    const int32_t *off = from->off;
+    c->type = s->type;
+    c->valid = validity(p, off);
+    if (!part && s->many) {
+        c->depth = 1;
+        c->row_off = off;
+        put_values(p, c, from->v, NULL, off[p->n_rows]);
+        return;
+    }
+    /* one value per row: the only one, or the one at the place of the part */
+    int32_t *at = cr_arena_alloc(p->a, (size_t)(p->n_rows + 1) * sizeof *at);
+    int32_t *one = cr_arena_alloc(p->a, (size_t)(p->n_rows + 1) * sizeof *one);
+    int64_t k = 0;
+    one[0] = 0;
+    for (int64_t r = 0; r < p->n_rows; r++) {
+        bool has = off[r + 1] > off[r];
+        if (has || s->ids < 0) at[k++] = has ? off[r] + (int32_t)s->place : off[p->n_rows];
+        one[r + 1] = (int32_t)k;
+    }
+    put_values(p, c, from->v, at, k);
+    if (s->ids < 0) return;
+    cr_column *keys = CR_NEW(p->a, cr_column);
+    keys->type = CR_COL_I64;
+    keys->depth = 1;
+    keys->row_off = one;
+    put_values(p, keys, g[s->ids].v, at, k);
+    c->depth = 1;
+    c->row_off = one;
+    c->keys = keys;
+}
+
+cr_code cr_slots_parse(const cr_source *s, const cr_raw *raw, cr_chunk *chunk, cr_bad *bad,
+                       cr_err *err) {
+    (void)err;
+    const struct cr_slots *t = s->slots;
+    cr_arena *a = &chunk->arena;
+    cr_arena_reset(a);
+    int64_t n_lines = 1;
+    for (const char *q = raw->text, *end = q + raw->size;
+         q < end && (q = memchr(q, '\n', (size_t)(end - q))); q++)
+        n_lines++;
+    parsing p = {.t = t, .text = raw->text, .a = a, .bad = bad};
+    p.line = raw->first_line ? raw->first_line : 1;
+    p.count = CR_NEW_N(a, int32_t *, t->n + 1);
+    p.now = CR_NEW_N(a, int32_t, t->n + 1);
+    p.lines = cr_arena_alloc(a, (size_t)n_lines * sizeof *p.lines);
+    for (int f = 0; f < t->n; f++)
+        if (t->v[f].needed && t->v[f].weights < 0)
+            p.count[f] = cr_arena_alloc(a, (size_t)n_lines * sizeof(int32_t));
+    for (const char *q = raw->text, *end = q + raw->size, *nl; q < end; q = nl + 1, p.line++) {
+        nl = memchr(q, '\n', (size_t)(end - q));
+        if (!nl) nl = end;
+        const char *last = nl > q && nl[-1] == '\r' ? nl - 1 : nl;
+        if (last > q) one_line(&p, q, last);
+    }
+    gathered *g = CR_NEW_N(a, gathered, t->n + 1);
+    gather(&p, g);
+    chunk->n_rows = p.n_rows;
+    chunk->n_cols = s->n_want;
+    chunk->path = s->files[raw->file].path;
+    chunk->first_row = raw->first_row;
+    chunk->lines = p.lines;
+    chunk->cols = CR_NEW_N(a, cr_column, s->n_want ? s->n_want : 1);
+    for (int c = 0; c < s->n_want; c++)
+        make_column(&p, &t->v[t->col[c]], g, t->col[c], &chunk->cols[c]);
+    return CR_OK;
+}

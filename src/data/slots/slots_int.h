@@ -1,0 +1,51 @@
+/*
+ * slots_int.h - what the files of the slot reader share.
+ *
+ *   config.c  the keys of data_config.slot_text
+ *   slots.c   fields, files, a look at the first lines, the reader's table of functions
+ *   parse.c   one block into columns
+ *
+ * The grammar: one row per line, tokens with a separator between them. In form SLOT_VALUE a token
+ * is slot:value, in VALUE_SLOT value:slot; the order of tokens is free, and a slot that comes
+ * several times has several values. In COUNTED a row is, for every field in the order of
+ * input_fields, the number of its values and then the values. Plain columns may stand in front. An
+ * empty token is nothing, an empty line is no row, and a slot that is not in input_fields is passed
+ * over.
+ */
+#ifndef CR_DATA_SLOTS_SLOTS_INT_H
+#define CR_DATA_SLOTS_SLOTS_INT_H
+
+#include "base/map.h"
+#include "data/csv/csv_int.h"
+
+/* One field of input_fields. */
+typedef struct cr_slot {
+    const char *name;
+    cr_coltype type; /* of its values; those of a pair are the weights */
+    bool many;       /* a list; else exactly one value */
+    bool needed;     /* a wanted column reads it */
+    /* a part of a pair: the fields that it takes one value of; else -1. A part of numbers has no
+     * ids. */
+    int ids, weights;
+    int64_t place; /* which value of them, from 0 */
+    int64_t width; /* FIXED: number of its values */
+} cr_slot;
+
+struct cr_slots {
+    int form; /* cr_slot_form */
+    char separator;
+    cr_slot *v;
+    int n;
+    cr_map index;       /* name of a slot -> field */
+    const int *columns; /* fields of the plain columns in front */
+    int n_columns;
+    const int32_t *col; /* per wanted column its field */
+};
+
+CR_CHECKED cr_code cr_slots_parse(const cr_source *s, const cr_raw *raw, cr_chunk *chunk,
+                                  cr_bad *bad, cr_err *err);
+/* cr_slots_token splits a token; false: it has no colon. */
+bool cr_slots_token(const struct cr_slots *t, const char *p, size_t n, const char **slot,
+                    size_t *n_slot, const char **value, size_t *n_value);
+
+#endif
