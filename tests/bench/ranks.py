@@ -110,6 +110,8 @@ def main():
     if not os.path.exists(a.peers + "/common.py"):
         print(f"skipped: no peers in {a.peers} (common.py makes the rows); name their folder with --peers")
         return 0
+    if peers.attempt("python3-numpy is needed", lambda: peers.run([peers.PYTHON, "-c", "import numpy"])) is None:
+        return 0
     os.makedirs(a.out, exist_ok=True)
     a.out, a.build = os.path.abspath(a.out), os.path.abspath(a.build)
     csv = a.out + "/criteo.csv"

@@ -33,6 +33,14 @@ for kind in table_wise row_wise table_row_wise; do
     same_run $kind
     grep -q "\"sharding_type\": \"$kind\"" $kind/plan.json || fail "$(cat $kind/plan.json)"
 done
+# the bytes that ranks send are at most 1.2 times the least that the placing needs
+for kind in data_parallel table_wise row_wise; do
+    # shellcheck disable=SC2046
+    run ranks 2 crank bench train tiny.yaml --threads 1 --seconds 0.05 --json --set train_config.lanes=2 $(placed $kind) --set data_config.batch_size=60
+    ends 0
+    times=$(sed -n 's/.*"sent_to_least": \([0-9.]*\),.*/\1/p' "$out")
+    awk -v x="$times" 'BEGIN { exit !(x >= 1 && x <= 1.2) }' || fail "$kind: '$times' times the least: $(cat "$out")"
+done
 # shellcheck disable=SC2086,SC2046
 CRANK_TEST_KILL=step:7:TERM run ranks 2 crank train tiny.yaml --model_dir cut --threads 1 $settings $(placed row_wise) --set data_config.batch_size=60
 ends 1
