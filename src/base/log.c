@@ -17,10 +17,12 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cpu.h"
 #include "base/shown.h"
 #include "base/utf8.h"
 
@@ -171,4 +173,13 @@ void cr_log_progress(const char *text) {
         progress_shown = true;
     }
     pthread_mutex_unlock(&lock);
+}
+
+void cr_log_wait_read(double seconds) {
+    const struct timespec moment = {.tv_nsec = 2000000};
+    struct stat st;
+    int unread;
+    if (fstat(STDERR_FILENO, &st) != 0 || !S_ISFIFO(st.st_mode)) return;
+    for (double until = cr_now() + seconds; cr_now() < until; nanosleep(&moment, NULL))
+        if (ioctl(STDERR_FILENO, FIONREAD, &unread) != 0 || unread == 0) return;
 }

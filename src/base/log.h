@@ -37,5 +37,9 @@ int cr_log_columns(void);
  * it does nothing. NULL ends the line. */
 void cr_log_progress(const char *text);
 bool cr_log_is_terminal(void);
+/* cr_log_wait_read waits until the program that reads stderr, if it is a pipe, has taken all lines,
+ * but no longer than so many seconds. A launcher that is told to end a job may otherwise leave the
+ * last lines of its ranks unread. */
+void cr_log_wait_read(double seconds);
 
 #endif

@@ -20,6 +20,7 @@
 
 #define WATCHED_S 5 /* seconds: see lost */
 #define ABORT_S   10
+#define READ_S    2  /* seconds that a launcher has to read the last lines of a rank */
 #define FINISH_S  90 /* more than the waits of finish in plug_mpi.c */
 /* how long a rank waits for the others in one call, when PROCESS_GROUP_TIMEOUT_SECONDS is not set
  */
@@ -159,18 +160,20 @@ void cr_comm_close(cr_comm *c, int exit_code) {
 }
 
 void cr_comm_abort(cr_comm *c, int code) {
-    if (c) c->plug->abort(code);
+    if (!c) return;
+    cr_log_wait_read(READ_S);
+    c->plug->abort(code);
 }
 
 _Noreturn void cr_comm_fail(cr_comm *c, const cr_err *err) {
     cr_log(CR_LOG_ERROR, "rank %d (host %s) cannot go on: %s", c->rank,
            c->who ? c->who[c->rank].host : "?", err->msg);
-    c->plug->abort(cr_exit_code(err->code));
+    cr_comm_abort(c, cr_exit_code(err->code));
     _exit(cr_exit_code(err->code));
 }
 
 /* The others are gone, or MPI is broken: no call can follow. */
-static _Noreturn void lost(const cr_comm *c, const char *why) {
+static _Noreturn void lost(cr_comm *c, const char *why) {
     /* a launcher that watches this rank knows why, says it, and ends this rank within a moment */
     if (cr_life_is_watched()) sleep(WATCHED_S);
     cr_log(CR_LOG_ERROR,
@@ -179,7 +182,7 @@ static _Noreturn void lost(const cr_comm *c, const char *why) {
            c->rank, c->size, why);
     signal(SIGALRM, SIG_DFL); /* an MPI that has lost its network may not come back from abort */
     alarm(ABORT_S);
-    c->plug->abort(1);
+    cr_comm_abort(c, 1);
     _exit(1);
 }
 

@@ -56,7 +56,7 @@ both_end kubeflow
 says "as the flags say"
 flags="--master_port $port"
 for i in 0 1; do
-    node $i slurm SLURM_NNODES=2 SLURM_NODEID=$i SLURM_LOCALID=0 SLURM_JOB_NODELIST=localhost,other
+    node $i slurm SLURM_NNODES=2 SLURM_NODEID=$i SLURM_LOCALID=0 SLURM_JOB_NODELIST=127.0.0.1,other
     one=$two two=$!
 done
 both_end slurm

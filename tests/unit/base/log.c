@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/cpu.h"
 #include "harness.h"
 
 static int saved_stderr;
@@ -161,5 +162,39 @@ TEST(level_names) {
     CHECK(!cr_log_level_from("", &l));
 }
 
+static void *read_later(void *fd) {
+    char text[64];
+    usleep(100000);
+    CHECK_INT(read(*(int *)fd, text, sizeof(text)), 6);
+    return NULL;
+}
+
+/* a program that ends others waits for the one that reads its lines, but not for ever */
+TEST(waits_for_the_reader) {
+    int ends[2], was = dup(STDERR_FILENO);
+    pthread_t reader;
+    CHECK_INT(pipe(ends), 0);
+    dup2(ends[1], STDERR_FILENO);
+    CHECK_INT(write(ends[1], "a line", 6), 6);
+    double began = cr_now();
+    cr_log_wait_read(0.05);
+    CHECK(cr_now() - began >= 0.05);
+    CHECK_INT(pthread_create(&reader, NULL, read_later, &ends[0]), 0);
+    cr_log_wait_read(60);
+    int unread = -1;
+    CHECK_INT(ioctl(ends[0], FIONREAD, &unread), 0);
+    CHECK_INT(unread, 0);
+    pthread_join(reader, NULL);
+    dup2(was, STDERR_FILENO);
+    close(was), close(ends[0]), close(ends[1]);
+    catch_stderr(); /* what is no pipe is not waited for */
+    began = cr_now();
+    CR_WARN("a line");
+    cr_log_wait_read(60);
+    free(release_stderr());
+    CHECK(cr_now() - began < 30);
+}
+
 TEST_MAIN(CASE(lines), CASE(long_lines), CASE(progress_needs_a_terminal),
-          CASE(progress_on_a_terminal), CASE(threads_do_not_mix), CASE(level_names))
+          CASE(progress_on_a_terminal), CASE(threads_do_not_mix), CASE(level_names),
+          CASE(waits_for_the_reader))
