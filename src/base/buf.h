@@ -44,6 +44,8 @@ bool cr_parse_f64(const char *s, size_t n, double *out);
  * length. */
 size_t cr_fmt_f32(char out[32], float x);
 size_t cr_fmt_f64(char out[32], double x);
+/* cr_fmt_py does the same in the form of Python's repr: 1.0, 1e-05, 1e+16. */
+size_t cr_fmt_py(char out[32], double x);
 /* cr_fmt_u64 and cr_fmt_i64 write a whole number in decimal, fast; the bytes of out after it change
  * too. */
 size_t cr_fmt_u64(char out[21], uint64_t x);

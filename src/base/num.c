@@ -261,6 +261,50 @@ size_t cr_fmt_f64(char out[32], double x) {
     return (size_t)n;
 }
 
+/* Adds one to the last digit of d.ddde+nn; false: there are only nines. */
+static bool next_decimal(char *sci) {
+    for (char *p = strchr(sci, 'e'); p-- > sci;) {
+        if (*p == '.') continue;
+        if (*p != '9') {
+            ++*p;
+            return true;
+        }
+        *p = '0';
+    }
+    return false;
+}
+
+/* cr_fmt_py finds the fewest digits that read back, and then places the point as Python does: from
+ * 1e16 on, and below 1e-4, there is an exponent. */
+size_t cr_fmt_py(char out[32], double x) {
+    if (!isfinite(x)) return fmt_word(out, x);
+    char sci[40], digits[24];
+    int n = 0, power;
+    for (int k = 0; k <= 16; k++) {
+        snprintf(sci, sizeof sci, "%.*e", k, fabs(x));
+        /* Above a power of two, floats are farther apart than below it: the next decimal may read
+         * back although the nearest one does not. */
+        if (strtod(sci, NULL) == fabs(x) || (next_decimal(sci) && strtod(sci, NULL) == fabs(x)))
+            break;
+    }
+    const char *e = strchr(sci, 'e');
+    power = (int)strtol(e + 1, NULL, 10);
+    for (const char *p = sci; p < e; p++)
+        if (*p != '.') digits[n++] = *p;
+    while (n > 1 && digits[n - 1] == '0')
+        n--;
+    digits[n] = 0;
+    const char *sign = signbit(x) ? "-" : "";
+    if (power < -4 || power >= 16)
+        return (size_t)snprintf(out, 32, "%s%c%s%se%c%02d", sign, digits[0], n > 1 ? "." : "",
+                                digits + 1, power < 0 ? '-' : '+', abs(power));
+    if (power < 0) return (size_t)snprintf(out, 32, "%s0.%.*s%s", sign, -power - 1, "000", digits);
+    int whole = power + 1;
+    if (n <= whole)
+        return (size_t)snprintf(out, 32, "%s%s%.*s.0", sign, digits, whole - n, "0000000000000000");
+    return (size_t)snprintf(out, 32, "%s%.*s.%s", sign, whole, digits, digits + whole);
+}
+
 /* scaled writes x with a unit that keeps it below 1000, with one decimal under 100. */
 static char *scaled(char out[32], double x, const char *const *units, int n_units) {
     int u = 0;

@@ -9,12 +9,10 @@
 
 #include "base/json.h"
 #include "base/shown.h"
-#include "base/utf8.h"
 #include "cli/diff.h"
 #include "cli/grid.h"
 
 #define MAX_SHOWN 15 /* rows of a table of parameters without --all */
-#define MIN_NAME  24 /* columns that a name keeps */
 
 typedef struct args {
     cr_opt_list checkpoints;
@@ -41,32 +39,6 @@ typedef struct comparison {
 
 static const char *name_of(const cr_diff_tensor *f) {
     return f->a ? f->a->name : f->b->name;
-}
-
-/* Cuts the beginning of a long name, because many names have that in common. */
-static const char *cut_front(cr_arena *a, const char *s, int width) {
-    if (cr_shown_width(s) <= width) return s;
-    uint32_t c;
-    while (*s && cr_shown_width(s) > width - 3)
-        s += cr_utf8_get(s, strlen(s), &c);
-    return cr_arena_printf(a, "...%s", s);
-}
-
-/* Prints a table within the screen: the names in its first column are cut first, then the columns
- * that may shrink. */
-static void say_table(cr_grid *t) {
-    int width = cr_screen_width(), over = cr_grid_width(t) - width, longest = 0;
-    for (int r = 1; r < t->n_rows; r++) {
-        int n = cr_shown_width(cr_grid_cell(t, r, 0));
-        longest = n > longest ? n : longest;
-    }
-    int room = longest - over > MIN_NAME ? longest - over : MIN_NAME;
-    for (int r = 1; over > 0 && r < t->n_rows; r++) {
-        const char **name = &t->cells[(size_t)r * (size_t)t->n_cols];
-        *name = cut_front(t->arena, *name, room);
-    }
-    fflush(stdout);
-    cr_grid_print(t, width);
 }
 
 static const char **head(cr_grid *t, const char *const *names) {
@@ -109,7 +81,7 @@ static void say_config(cr_arena *a, const cr_diff_rows *l) {
         c[1] = cr_plain(a, x, strlen(x));
         c[2] = cr_plain(a, y, strlen(y));
     }
-    say_table(&t);
+    cr_grid_print_names(&t);
 }
 
 static const char *number(cr_arena *a, const char *format, double x) {
@@ -138,7 +110,7 @@ static void say_metrics(cr_arena *a, const cr_diff_rows *l) {
         c[2] = number(a, "%.6f", r->y);
         c[3] = isnan(r->x) || isnan(r->y) ? "" : number(a, "%+.6f", r->y - r->x);
     }
-    say_table(&t);
+    cr_grid_print_names(&t);
 }
 
 static void say_logs(cr_arena *a, const cr_diff_parting *p) {
@@ -202,7 +174,7 @@ static void say_values(cr_arena *a, const cr_diff_tensor *v, int n, bool all) {
         c[3] = number(a, "%.4g", s[i]->max_rel);
         c[4] = note_text(a, s[i]);
     }
-    if (shown) say_table(&t);
+    if (shown) cr_grid_print_names(&t);
     say_more(m - shown - states, "weights with smaller differences", states);
 }
 
@@ -233,7 +205,7 @@ static void say_group(cr_arena *a, const cr_diff_tensor *v, int n, cr_diff_verdi
     }
     if (shown + weights + states == 0) return;
     if (shown)
-        say_table(&t);
+        cr_grid_print_names(&t);
     else
         cr_ui_say("  %s\n", title);
     say_more(weights, "weights", states);

@@ -3,17 +3,17 @@
  */
 #include <signal.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/cpu.h"
 #include "base/file.h"
 #include "cli/cli.h"
+#include "obs/dll.h"
 
 typedef struct args {
     cr_config_flags config;
     int64_t threads;
     bool continue_train, ignore_restore_optimizer;
-    const char *log_json, *autocast, *strategy;
+    const char *log_json, *log_format, *autocast, *strategy;
 } args;
 
 static const cr_opt opts[] = {
@@ -28,6 +28,8 @@ static const cr_opt opts[] = {
                 "restore the weights but not the optimizer's state"),
     CR_OPT_STR(args, log_json, CR_O_PATH, "PATH", "none",
                "add JSON lines to this file too, as model_dir/train_log.jsonl has them; -: stdout"),
+    CR_OPT_STR(args, log_format, 0, "FORMAT", "none",
+               "dllogger or tcap: lines of that logger on stdout and in model_dir"),
     CR_OPT_STR(args, autocast, 0, "BOOL", "from the config",
                "True: mixed_precision BF16, False: FP32; overrides the config"),
     CR_OPT_STR(args, strategy, 0, "NAME", "from the config, or sync",
@@ -126,14 +128,9 @@ static void add_set(cr_ui *ui, cr_config_opts *c, const char *edit) {
 
 /* Adds --autocast as one more --set. The words are those of the ModelZoo command lines. */
 static cr_code apply_autocast(cr_ui *ui, const args *a, cr_config_opts *c) {
-    static const char *const words[2][5] = {{"no", "false", "f", "n", "0"},
-                                            {"yes", "true", "t", "y", "1"}};
-    int on = -1;
-    for (int i = 0; a->autocast && i < 2; i++)
-        for (int k = 0; k < 5; k++)
-            if (strcasecmp(a->autocast, words[i][k]) == 0) on = i;
+    bool on;
     if (!a->autocast) return CR_OK;
-    if (on < 0) {
+    if (!cr_opt_word_bool(a->autocast, &on)) {
         cr_diag_add(&ui->diag, CR_SEV_ERROR, CR_EUSAGE, CR_NOWHERE,
                     "--autocast: '%s' is not a bool; use True or False", a->autocast);
         return CR_EUSAGE;
@@ -162,11 +159,19 @@ static cr_code run(cr_ui *ui, const void *flags) {
         .ignore_restore_optimizer = a->ignore_restore_optimizer,
         .threads = (int)a->threads,
         .log_json = a->log_json,
+        .log_format = a->log_format,
         .watch = cr_ui_watch(ui),
         .comm = ui->comm,
     };
     if (a->log_json && !*a->log_json)
         return cr_ui_wrong(ui, "--log_json is empty; name a file, or - for standard output");
+    bool lines = a->log_json && strcmp(a->log_json, "-") == 0;
+    cr_dll_form form;
+    if (a->log_format && !cr_dll_form_of(a->log_format, &form))
+        return cr_ui_wrong(ui, "--log_format is '%s' and must be dllogger or tcap", a->log_format);
+    if (a->log_format && lines)
+        return cr_ui_wrong(ui, "--log_json - and --log_format both write to standard output; give "
+                               "--log_json a file");
     cr_config_from(&a->config, &o.config);
     CR_TRY(apply_autocast(ui, a, &o.config));
     if (a->strategy)
@@ -174,7 +179,7 @@ static cr_code run(cr_ui *ui, const void *flags) {
                 cr_arena_printf(&ui->arena, "train_config.servers.strategy='%s'", a->strategy));
     cr_train_result *r = CR_NEW(&ui->arena, cr_train_result);
     cr_arena_init(&r->arena, 0);
-    bool lines = a->log_json && strcmp(a->log_json, "-") == 0;
+    lines |= a->log_format != NULL;
     if (lines) signal(SIGPIPE, SIG_IGN); /* training needs no reader */
     cr_code code = cr_train(&o, r, &ui->diag);
     if (lines) { /* programs read stdout; the last line says what the table would */

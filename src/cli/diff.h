@@ -25,6 +25,9 @@ typedef struct cr_diff_tensor {
     int64_t at;                /* element of max_abs */
     float at_a, at_b;          /* its values */
     int64_t n_nan;             /* pairs of which exactly one is not a number */
+    /* over pairs of finite numbers: sums of |a - b|, (a - b)^2, a^2, b^2, a * b; other pairs */
+    double sum_abs, sum_dd, sum_aa, sum_bb, sum_ab;
+    int64_t n_odd;
 } cr_diff_tensor;
 
 /* cr_diff_tensors compares all names of both, in order; out has room for the tensors of both. */

@@ -17,9 +17,22 @@ static bool same_bits(float a, float b) {
     return x == y;
 }
 
+static void add_sums(cr_diff_tensor *f, double a, double b) {
+    if (!isfinite(a) || !isfinite(b)) {
+        f->n_odd++;
+        return;
+    }
+    f->sum_abs += fabs(a - b);
+    f->sum_dd += (a - b) * (a - b);
+    f->sum_aa += a * a;
+    f->sum_bb += b * b;
+    f->sum_ab += a * b;
+}
+
 static void compare_values(cr_diff_tensor *f, int64_t first, const float *x, const float *y,
                            int64_t n) {
     for (int64_t i = 0; i < n; i++) {
+        add_sums(f, (double)x[i], (double)y[i]);
         if (same_bits(x[i], y[i]) || (isnan(x[i]) && isnan(y[i]))) continue;
         if (f->n_differ++ == 0) {
             f->at = first + i;

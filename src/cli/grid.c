@@ -176,3 +176,29 @@ void cr_grid_print(const cr_grid *t, int width) {
         cr_ui_say("\n");
     }
 }
+
+#define MIN_NAME 24 /* columns that a name keeps */
+
+/* Cuts the beginning of a long name, because many names have that in common. */
+static const char *cut_front(cr_arena *a, const char *s, int width) {
+    if (cr_shown_width(s) <= width) return s;
+    uint32_t c;
+    while (*s && cr_shown_width(s) > width - 3)
+        s += cr_utf8_get(s, strlen(s), &c);
+    return cr_arena_printf(a, "...%s", s);
+}
+
+void cr_grid_print_names(cr_grid *t) {
+    int width = cr_screen_width(), over = cr_grid_width(t) - width, longest = 0;
+    for (int r = 1; r < t->n_rows; r++) {
+        int n = cr_shown_width(cr_grid_cell(t, r, 0));
+        longest = n > longest ? n : longest;
+    }
+    int room = longest - over > MIN_NAME ? longest - over : MIN_NAME;
+    for (int r = 1; over > 0 && r < t->n_rows; r++) {
+        const char **name = &t->cells[(size_t)r * (size_t)t->n_cols];
+        *name = cut_front(t->arena, *name, room);
+    }
+    fflush(stdout);
+    cr_grid_print(t, width);
+}

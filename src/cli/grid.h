@@ -33,6 +33,9 @@ int cr_grid_width(const cr_grid *t);
 /* cr_grid_print writes the rows to stdout, two blanks in front and between, nothing behind.
  * Columns of which every cell is empty are left out. */
 void cr_grid_print(const cr_grid *t, int width);
+/* cr_grid_print_names prints within the screen: the names in the first column are cut first, at
+ * their beginnings, then the columns that may shrink. */
+void cr_grid_print_names(cr_grid *t);
 
 /* cr_shown_width: columns of a terminal that s takes */
 int cr_shown_width(const char *s);

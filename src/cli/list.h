@@ -23,6 +23,7 @@
     X(feature_selection)                                                                           \
     X(params)                                                                                      \
     X(diff)                                                                                        \
+    X(align)                                                                                       \
     X(parquet)                                                                                     \
     X(bench)                                                                                       \
     X(benchmark)                                                                                   \

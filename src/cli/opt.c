@@ -390,6 +390,17 @@ void cr_opt_paths(const cr_opt_spec *spec, cr_arena *arena, cr_diag *diag) {
 
 /* ---- help ---- */
 
+bool cr_opt_word_bool(const char *text, bool *out) {
+    static const char *const words[2][5] = {{"no", "false", "f", "n", "0"},
+                                            {"yes", "true", "t", "y", "1"}};
+    for (int i = 0; i < 10; i++)
+        if (strcasecmp(text, words[i / 5][i % 5]) == 0) {
+            *out = i >= 5;
+            return true;
+        }
+    return false;
+}
+
 #define HELP_COLUMN 36
 
 static void note(cr_buf *out, const cr_opt *o, const char *code) {

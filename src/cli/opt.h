@@ -77,6 +77,9 @@ CR_CHECKED cr_code cr_opt_parse(const cr_opt_spec *spec, int argc, char **argv, 
 /* cr_opt_paths makes every path among the values a local one (base/scheme.h). Those that no store
  * serves are findings, all of them; they stay as they are. */
 void cr_opt_paths(const cr_opt_spec *spec, cr_arena *arena, cr_diag *diag);
+/* cr_opt_word_bool reads a bool that is the value of a flag, in the words of Python's run scripts:
+ * yes, true, t, y, 1 and no, false, f, n, 0, in any case; false: it is none of them. */
+bool cr_opt_word_bool(const char *text, bool *out);
 /* cr_opt_lines writes the flags for --help, one line each. */
 void cr_opt_lines(cr_buf *out, const cr_opt_spec *spec);
 /* cr_opt_table writes the rows of one table as a Markdown table. */

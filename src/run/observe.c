@@ -27,6 +27,7 @@ struct observer {
     cr_arena arena;
     cr_job *j;
     cr_jsonlog *log;
+    cr_dll *unified; /* NULL: no --log_format */
     cr_events *events, *eval_events;
     summaries want;
     cr_histo_scale scale;
@@ -98,13 +99,15 @@ static void start_line(observer *o, int64_t step) {
     cr_jsonlog_end(o->log);
 }
 
-cr_code cr_observer_new(observer **out, cr_job *j, const char *log_json, int64_t step,
+cr_code cr_observer_new(observer **out, cr_job *j, const cr_train_opts *opts, int64_t step,
                         cr_err *err) {
+    const char *log_json = opts->log_json;
     observer *o = cr_alloc(sizeof(*o), "a log");
     cr_arena_init(&o->arena, 0);
     o->j = j;
     o->log = cr_jsonlog_new();
     cr_code code = log_json && *log_json ? cr_jsonlog_add(o->log, log_json, err) : CR_OK;
+    if (code == CR_OK) code = cr_unified_new(&o->unified, j, opts->log_format, step, err);
     if (code != CR_OK) {
         cr_observer_free(o);
         return code;
@@ -134,6 +137,7 @@ cr_code cr_observer_new(observer **out, cr_job *j, const char *log_json, int64_t
 
 void cr_observer_saved(observer *o) {
     cr_jsonlog_settle(o->log);
+    cr_dll_settle(o->unified);
     cr_events_settle(o->events);
     cr_events_settle(o->eval_events);
 }
@@ -141,6 +145,7 @@ void cr_observer_saved(observer *o) {
 void cr_observer_free(observer *o) {
     if (!o) return;
     cr_jsonlog_close(o->log);
+    cr_dll_close(o->unified);
     cr_events_close(o->events);
     cr_events_close(o->eval_events);
     cr_free(o->values);
@@ -168,13 +173,14 @@ static void step_line(observer *o, const cr_trainer *t, const observed *s) {
         snprintf(key, sizeof key, "train.%s", s->metrics->v[i].name);
         cr_jw_f64(w, key, s->metrics->v[i].value);
     }
-    cr_jw_f64(w, "train.ips",
-              seconds > 0 ? round((double)(s->rows - o->last_rows) / seconds * 10) / 10 : NAN);
+    double ips = seconds > 0 ? round((double)(s->rows - o->last_rows) / seconds * 10) / 10 : NAN;
+    cr_jw_f64(w, "train.ips", ips);
     for (int i = 0, n = cr_trainer_lrs(t, &lr); i < n; i++) {
         snprintf(key, sizeof key, "lr.g%d", i);
         cr_jw_f64(w, key, lr[i]);
     }
     cr_jsonlog_end(o->log);
+    cr_unified_step(o->unified, o->j, t, s, ips);
     o->last_rows = s->rows;
     o->last_seconds = s->seconds;
 }
@@ -300,8 +306,10 @@ void cr_observer_eval(observer *o, int64_t step, int64_t epoch, const cr_eval_re
         snprintf(key, sizeof key, "val.%s", r->v[i].name);
         cr_jw_f64(w, key, r->v[i].value);
     }
-    cr_jw_f64(w, "val.ips", seconds > 0 ? round((double)r->rows / seconds * 10) / 10 : NAN);
+    double ips = seconds > 0 ? round((double)r->rows / seconds * 10) / 10 : NAN;
+    cr_jw_f64(w, "val.ips", ips);
     cr_jsonlog_end(o->log);
+    cr_unified_eval(o->unified, o->j, step, epoch, r, ips);
     if (!o->j->root->train_config->use_tensorboard || !o->events) return;
     if (!o->eval_events) {
         o->eval_events = open_events(cr_path_join(&o->arena, o->j->root->model_dir, "eval_val"));
@@ -358,6 +366,7 @@ void cr_observer_end(observer *o, cr_code code, int64_t step, int64_t epoch,
         cr_jw_f64(w, "best.value", r->best.value);
     }
     cr_jsonlog_end(o->log);
+    cr_unified_end(o->unified, r);
 }
 
 /* Losses are shown as such; of the other results an AUC is the one that users look at. */

@@ -6,15 +6,17 @@
 #define CR_RUN_OBSERVE_INT_H
 
 #include "job/counts.h"
+#include "obs/dll.h"
 #include "run/run.h"
 #include "train/early_stop.h"
 #include "train/step.h"
 
 typedef struct observer observer;
-/* cr_observer_new opens model_dir/train_log.jsonl, log_json (NULL: none; "-": stdout) and, unless
- * use_tensorboard is off, an event file in model_dir. step is the last step before this run, -1 for
- * none. It fails only when log_json cannot be written. */
-CR_CHECKED cr_code cr_observer_new(observer **out, cr_job *j, const char *log_json, int64_t step,
+/* cr_observer_new opens model_dir/train_log.jsonl, o->log_json (NULL: none; "-": stdout), the log
+ * of o->log_format and, unless use_tensorboard is off, an event file in model_dir. step is the last
+ * step before this run, -1 for none. It fails only when a file that the user named cannot be
+ * written. */
+CR_CHECKED cr_code cr_observer_new(observer **out, cr_job *j, const cr_train_opts *o, int64_t step,
                                    cr_err *err);
 void cr_observer_free(observer *o);
 
@@ -36,6 +38,15 @@ void cr_observer_features(observer *o, const cr_counter *c);
 /* cr_observer_end writes the last line; res is complete. */
 void cr_observer_end(observer *o, cr_code code, int64_t step, int64_t epoch,
                      const cr_train_result *res);
+
+/* ---- the unified log of --log_format (observe_dll.c); l may be NULL ---- */
+CR_CHECKED cr_code cr_unified_new(cr_dll **out, const cr_job *j, const char *format, int64_t step,
+                                  cr_err *err);
+void cr_unified_step(cr_dll *l, const cr_job *j, const cr_trainer *t, const observed *s,
+                     double ips);
+void cr_unified_eval(cr_dll *l, const cr_job *j, int64_t step, int64_t epoch,
+                     const cr_eval_result *r, double ips);
+void cr_unified_end(cr_dll *l, const cr_train_result *r);
 
 /* cr_eval_events writes the results of `crank eval` to dir. It warns when it cannot. */
 void cr_eval_events(const char *dir, int64_t step, const cr_eval_result *r);

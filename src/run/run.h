@@ -18,6 +18,9 @@ typedef struct cr_train_opts {
     int threads; /* 0: all cores */
     /* JSON lines are also written there; "-": stdout; NULL: only to model_dir */
     const char *log_json;
+    /* the unified log of another platform: "dllogger" or "tcap" (obs/dll.h); NULL: none. Its lines
+     * go to stdout and to <log_format>.json in model_dir */
+    const char *log_format;
     cr_watch watch;
 } cr_train_opts;
 typedef struct cr_train_result {

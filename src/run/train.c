@@ -164,7 +164,7 @@ static cr_code start(loop *l) {
                          cr_file_ids_digest(&l->files), l->ev, l->diag);
     cr_counter_init(&l->counter, l->j.features, "train", &l->j.cfg.arena);
     l->counter.meet = l->j.meet;
-    if (writes(l) && cr_observer_new(&l->ob, &l->j, l->o->log_json, l->step, &err) != CR_OK)
+    if (writes(l) && cr_observer_new(&l->ob, &l->j, l->o, l->step, &err) != CR_OK)
         return cr_diag_err(l->diag, &err);
     return CR_OK;
 }

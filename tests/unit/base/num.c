@@ -224,6 +224,40 @@ TEST(shortest_text) {
     CHECK(strtof(s, NULL) == 1e-45f);
 }
 
+/* texts that Python's repr gave */
+TEST(python_floats) {
+    static const struct {
+        double x;
+        const char *text;
+    } v[] = {{0, "0.0"},
+             {-0.0, "-0.0"},
+             {1, "1.0"},
+             {100, "100.0"},
+             {1e-5, "1e-05"},
+             {0.00012, "0.00012"},
+             {0.0001, "0.0001"},
+             {0.5123, "0.5123"},
+             {81234.5, "81234.5"},
+             {1735689605.25, "1735689605.25"},
+             {1234567890123456, "1234567890123456.0"},
+             {9999999999999998, "9999999999999998.0"},
+             {1e16, "1e+16"},
+             {1.5e16, "1.5e+16"},
+             {123456789012345680.0, "1.2345678901234568e+17"},
+             {1e22, "1e+22"},
+             {-2.5e-7, "-2.5e-07"},
+             {5e-324, "5e-324"},
+             {1.7976931348623157e308, "1.7976931348623157e+308"},
+             {1.0 / 3, "0.3333333333333333"},
+             {0.1 + 0.2, "0.30000000000000004"}};
+    char s[32];
+    for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
+        size_t n = cr_fmt_py(s, v[i].x);
+        CHECK_STR(s, v[i].text);
+        CHECK_INT(n, strlen(v[i].text));
+    }
+}
+
 TEST(random_floats_read_back) {
     uint64_t key = cr_rng_key(3, "floats", NULL);
     for (uint64_t i = 0; i < 30000; i++) {
@@ -264,5 +298,5 @@ TEST(human_units) {
 }
 
 TEST_MAIN(CASE(integers), CASE(decimals), CASE(random_decimals_round_as_strtod),
-          CASE(doubles_at_halves), CASE(shortest_text), CASE(random_floats_read_back),
-          CASE(human_units))
+          CASE(doubles_at_halves), CASE(shortest_text), CASE(python_floats),
+          CASE(random_floats_read_back), CASE(human_units))
