@@ -1,17 +1,20 @@
 /*
  * cmd_check.c - `crank check`: finds everything that can be wrong before a single step runs.
  */
+#include "cli/check_zoo.h"
 #include "cli/cli.h"
 
 typedef struct args {
     cr_config_flags config;
     int64_t threads, sample_rows;
-    bool json;
+    bool json, run;
 } args;
 
 static const cr_opt opts[] = {
-    CR_OPT_CONFIG_STR(args, pipeline_config_path, CR_O_REQUIRED | CR_O_PATH, "PATH", NULL,
-                      "config, model_dir, export or checkpoint; PATH without a flag means this"),
+    CR_OPT_CONFIG_STR(
+        args, pipeline_config_path, CR_O_REQUIRED | CR_O_PATH, "PATH", NULL,
+        "config, model_dir, export, checkpoint or folder of crank scaffold; PATH without a flag "
+        "means this"),
     CR_OPT_MODEL_DIR(args),
     CR_OPT_TRAIN_INPUT(args),
     CR_OPT_EVAL_INPUT(args),
@@ -21,12 +24,20 @@ static const cr_opt opts[] = {
     CR_OPT_(args, sample_rows, CR_O_COUNT, 0, 0, "N", "10000", NULL, 1, 1e12,
             "rows of the data to look at"),
     CR_OPT_BOOL(args, json, 0, "print one JSON object"),
+    CR_OPT_BOOL(args, run, 0, "of a folder of crank scaffold: execute its run scripts"),
     CR_OPT_THREADS(args),
     CR_OPT_END,
 };
 
 static cr_code run(cr_ui *ui, const void *flags) {
     const args *a = flags;
+    const char *path = a->config.pipeline_config_path;
+    if (cr_is_zoo_dir(&ui->arena, path)) return cr_check_zoo(ui, path, a->run, a->json);
+    if (a->run)
+        return cr_ui_wrong(ui,
+                           "--run executes the scripts in run_scripts, and %s has none; leave "
+                           "it out",
+                           path);
     cr_check_opts o = {
         .sample_rows = a->sample_rows,
         .json = a->json,

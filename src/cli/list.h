@@ -28,6 +28,8 @@
     X(bench)                                                                                       \
     X(benchmark)                                                                                   \
     X(synth)                                                                                       \
+    X(zoo)                                                                                         \
+    X(scaffold)                                                                                    \
     X(help)                                                                                        \
     X(version)                                                                                     \
     X(reference)

@@ -5,6 +5,7 @@
  *   crank LOG_LEVEL=DEBUG python3 -m tzrec.export FLAGS
  *   crank -m tzrec.eval FLAGS
  *   crank python tzrec/eval.py FLAGS
+ *   crank run_deepfm FLAGS, crank python run_scripts/run_deepfm.py FLAGS (ModelZoo)
  *
  * torchrun is another name of `crank launch`, which reads its flags (cmd_launch.c). Python's own
  * flags mean nothing for crank.
@@ -155,6 +156,11 @@ static const char *script_module(const char *path, char out[128]) {
     return out;
 }
 
+/* Is it a word or script of ModelZoo's run interface, as run_deepfm or run_deepfm.py? */
+static bool is_run_word(const char *word) {
+    return strncmp(word, "run_", 4) == 0 && word[4] && !strchr(word, '/');
+}
+
 static bool is_python(const char *base) {
     return strncmp(base, "python", 6) == 0 && strspn(base + 6, "0123456789.") == strlen(base + 6);
 }
@@ -185,6 +191,11 @@ cr_code cr_wrap_find(const cr_cmd *const *cmds, int argc, char **argv, const cr_
         i--;
     } else {
         *cmd = cr_cmd_find(cmds, strcmp(base, "torchrun") == 0 ? base : argv[i]);
+        if (!*cmd && is_run_word(argv[i])) { /* run_deepfm: the word names the model */
+            *cmd = cr_cmd_find(cmds, "zoo");
+            *first = i;
+            return CR_OK;
+        }
         if (!*cmd) return unknown_cmd(cmds, argv[i], err);
         if (strcmp(argv[i], "export") == 0 && i + 1 < argc && is_assignment(argv[i + 1]))
             return usage(err, "crank: 'export %s' is a line for the shell; leave crank out of it",
@@ -202,6 +213,12 @@ cr_code cr_wrap_find(const cr_cmd *const *cmds, int argc, char **argv, const cr_
     CR_TRY(skip_flags(prog, flags, argc, argv, i + 1, &at, &is_module, err));
     if (at >= argc)
         return usage(err, "%s: no module is given; add -m tzrec.train_eval and its flags", prog);
+    if (!is_module && is_run_word(cr_path_base(argv[at]))) { /* python run_scripts/run_deepfm.py */
+        *cmd = cr_cmd_find(cmds, "zoo");
+        argv[at] += cr_path_base(argv[at]) - argv[at];
+        *first = at;
+        return CR_OK;
+    }
     char as_module[128];
     const char *module = is_module ? argv[at] : script_module(argv[at], as_module);
     if (!module)
