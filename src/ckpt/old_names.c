@@ -1,6 +1,7 @@
 /*
  * old_names.c - other names under which a checkpoint may hold a parameter of the model: names that
- * earlier versions of crank wrote, and one of TorchEasyRec that cannot be typed.
+ * earlier versions of crank wrote, one of TorchEasyRec that cannot be typed, and those of a table
+ * that has dynamicemb now and had zch before, or the other way round.
  *
  * A row says: where the model has `now`, a checkpoint may have `was`. A star in the middle stands
  * for one part of a name (no dot in it), a star at the end for all that follows; the stars of `was`
@@ -31,7 +32,32 @@ typedef struct old_name {
             path "mlp.mlp.*.perceptron.1.running_mean"                                             \
     }
 
+/* A table with a map, and the tensors of the map, from one place to the other. */
+#define POOLED    "model.embedding_group.emb_impls.*."
+#define STEPS     "model.embedding_group.seq_emb_impls.*."
+#define ZCH_BAGS  POOLED "mc_ebc._embedding_module.embedding_bags.*."
+#define ZCH_MAP   POOLED "mc_ebc._managed_collision_collection._managed_collision_modules.*."
+#define DYN_BAGS  POOLED "ebc.embedding_bags.*."
+#define ZCH_STEPS STEPS "mc_ec_dict.*._embedding_module.embeddings.*."
+#define ZCH_S_MAP STEPS "mc_ec_dict.*._managed_collision_collection._managed_collision_modules.*."
+#define DYN_STEPS STEPS "ec_dict.*.embeddings.*."
+#define OF_MAP(now, was)                                                                           \
+    {now "_mch_*", was "_mch_*", NULL}, {now "_history_*", was "_history_*", NULL},                \
+        {now "_current_iter_tensor", was "_current_iter_tensor", NULL}, {                          \
+        now "_last_eviction_iter", was "_last_eviction_iter", NULL                                 \
+    }
+#define WEIGHT(now, was)                                                                           \
+    { now "weight", was "weight", NULL }
+
 static const old_name names[] = {
+    WEIGHT(DYN_BAGS, ZCH_BAGS),
+    WEIGHT(ZCH_BAGS, DYN_BAGS),
+    WEIGHT(DYN_STEPS, ZCH_STEPS),
+    WEIGHT(ZCH_STEPS, DYN_STEPS),
+    OF_MAP(DYN_BAGS, ZCH_MAP),
+    OF_MAP(ZCH_MAP, DYN_BAGS),
+    OF_MAP(DYN_STEPS, ZCH_S_MAP),
+    OF_MAP(ZCH_S_MAP, DYN_STEPS),
     /* dcn_v1 */
     {"model.final_dnn.*", "model.final.*", NULL},
     {"model.output_linear.*", "model.output_mlp.*", NULL},

@@ -13,7 +13,12 @@
 #include "base/pool.h"
 #include "graph/part.h"
 
-typedef enum cr_zch_policy { CR_ZCH_LFU, CR_ZCH_LRU, CR_ZCH_DISTANCE_LFU } cr_zch_policy;
+typedef enum cr_zch_policy {
+    CR_ZCH_LFU,
+    CR_ZCH_LRU,
+    CR_ZCH_DISTANCE_LFU,
+    CR_ZCH_NEVER, /* nobody leaves; who comes when the table is full gets no row */
+} cr_zch_policy;
 /* Which of the counted ids an update considers. */
 typedef enum cr_zch_pass {
     CR_ZCH_ALL,
@@ -33,6 +38,12 @@ typedef struct cr_zch_opts {
     cr_zch_pass pass;
     double arg;
     uint64_t seed; /* for CR_ZCH_CHANCE */
+    /* An id gets a row only when it was seen `admit` times over all updates; 0, 1: the first time.
+     * At most `waiting` ids without a row are counted; when there are more, half of them are
+     * forgotten, those that were seen longest ago. */
+    int64_t admit, waiting;
+    bool narrow; /* states leave the free rows out, so they have as many rows as there are ids, and
+                    the fallback */
 } cr_zch_opts;
 /* The most rows. */
 #define CR_ZCH_ROWS ((int64_t)1 << 31)
@@ -64,7 +75,7 @@ CR_CHECKED cr_code cr_zch_step(cr_zch *z, const cr_meet *meet,
 typedef struct cr_zch_rows {
     int64_t *id, *row, *count, *last;
 } cr_zch_rows;
-/* What was counted since the last update, ids ascending. */
+/* What was counted since the last update, or with `admit` over all updates, ids ascending. */
 typedef struct cr_zch_seen {
     int64_t n;
     int64_t *id, *count, *last;
@@ -86,8 +97,9 @@ CR_CHECKED cr_code cr_zch_room(int64_t size, int64_t n_seen, cr_zch_state *s, cr
 CR_CHECKED cr_code cr_zch_load(cr_zch *z, const cr_zch_state *s, bool first, cr_err *err);
 void cr_zch_state_clear(cr_zch_state *s);
 
-bool cr_zch_learns(const cr_zch *z);   /* false: it was made by cr_zch_view */
-int64_t cr_zch_known(const cr_zch *z); /* ids that have a row of their own */
-int64_t cr_zch_bytes(int64_t size);    /* memory of a map that is trained */
+bool cr_zch_learns(const cr_zch *z);       /* false: it was made by cr_zch_view */
+int64_t cr_zch_free_rows(const cr_zch *z); /* rows [0, this) never had an id */
+int64_t cr_zch_known(const cr_zch *z);     /* ids that have a row of their own */
+int64_t cr_zch_bytes(int64_t size);        /* memory of a map that is trained */
 
 #endif

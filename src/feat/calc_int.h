@@ -26,6 +26,7 @@ typedef struct cr_calc_conf {
     const char *vocab_file, *asset_dir;
     uint64_t default_bucketize_value;
     cr_zch_conf *zch;
+    cr_demb_conf *dynamicemb;
     cr_floats boundaries;
     const char *normalizer;
     cr_choice dense_emb;
@@ -56,7 +57,7 @@ typedef struct cr_calc_conf {
         CR_STR(cr_calc_conf, asset_dir, NULL, CR_F_PATH, HELP_ASSET),                              \
         CR_UINT64(cr_calc_conf, default_bucketize_value, 0, 0, HELP_OOV),                          \
         CR_MSG(cr_calc_conf, zch, &cr_zch_msg, 0, HELP_ZCH),                                       \
-        CR_K_MSG("dynamicemb", &cr_dynamicemb_msg, CR_F_LATER, HELP_DYNAMICEMB)
+        CR_MSG(cr_calc_conf, dynamicemb, &cr_dynamicemb_msg, 0, HELP_DYNAMICEMB)
 #define CR_CALC_BUCKETS CR_UINT64(cr_calc_conf, num_buckets, 0, 0, HELP_BUCKETS)
 #define CR_CALC_NUMERIC                                                                            \
     CR_FLOAT(cr_calc_conf, boundaries, 0, -CR_INF, CR_INF, CR_F_REPEATED, HELP_BOUNDARIES),        \

@@ -160,10 +160,6 @@ static const cr_oneof_member dense_embs[] = {
 };
 const cr_oneof cr_dense_emb_family = {"dense embedding", false, dense_embs};
 
-/* ---- tables that crank does not have yet ---- */
-const cr_msg cr_dynamicemb_msg =
-    CR_MSG_LATER("DynamicEmbedding", "A table that grows as ids appear");
-
 /* ---- rows that IdFeature and RawFeature share ---- */
 #define NAME_ROWS(S)                                                                               \
     CR_STR(S, feature_name, NULL, CR_F_REQUIRED, HELP_NAME),                                       \
@@ -195,7 +191,7 @@ static const cr_field id_fields[] = {
     CR_STR(cr_id_conf, asset_dir, NULL, CR_F_PATH, HELP_ASSET),
     CR_UINT64(cr_id_conf, default_bucketize_value, 0, 0, HELP_OOV),
     CR_MSG(cr_id_conf, zch, &cr_zch_msg, 0, HELP_ZCH),
-    CR_K_MSG("dynamicemb", &cr_dynamicemb_msg, CR_F_LATER, HELP_DYNAMICEMB),
+    CR_MSG(cr_id_conf, dynamicemb, &cr_dynamicemb_msg, 0, HELP_DYNAMICEMB),
     CR_INT(cr_id_conf, value_dim, 0, 0, CR_U32_MAX, 0, HELP_ID_VALUE_DIM),
     CR_STR(cr_id_conf, pooling, "sum", 0, HELP_POOLING),
     CR_STR(cr_id_conf, default_value, "", 0, HELP_DEFAULT),
@@ -242,8 +238,9 @@ static void check_data_type(const void *conf, const char *text, cr_diag *diag) {
 /* When the config gives several sources of a table's size, the first one of this list counts, as in
  * TorchEasyRec. */
 static void check_sources(const cr_id_conf *c, cr_diag *diag) {
-    static const char *const sources[] = {"zch",        "hash_bucket_size", "num_buckets",
-                                          "vocab_list", "vocab_dict",       "vocab_file"};
+    static const char *const sources[] = {"zch",         "dynamicemb", "hash_bucket_size",
+                                          "num_buckets", "vocab_list", "vocab_dict",
+                                          "vocab_file"};
     const char *used = NULL;
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         if (!cr_conf_has(c, sources[i])) continue;

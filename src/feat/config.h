@@ -29,6 +29,32 @@ typedef struct cr_zch_conf {
 #define CR_ZCH_MOST ((uint64_t)1 << 31) /* rows */
 extern const cr_msg cr_zch_msg;
 
+/* DynamicEmbedding, its admission and its first values. cr_conf_has tells which numbers are
+ * given. */
+typedef struct cr_demb_init_conf {
+    cr_conf_base base;
+    const char *mode;
+    double mean, std_dev, lower, upper, value;
+} cr_demb_init_conf;
+typedef struct cr_demb_admit_conf {
+    cr_conf_base base;
+    uint64_t threshold;
+    cr_demb_init_conf *initializer_args;
+    uint64_t counter_capacity, counter_bucket_capacity;
+} cr_demb_admit_conf;
+typedef struct cr_demb_conf {
+    cr_conf_base base;
+    cr_demb_init_conf *initializer_args, *eval_initializer_args;
+    const char *score_strategy;
+    uint64_t max_capacity;
+    double cache_load_factor;
+    uint64_t init_capacity_per_rank;
+    const char *init_table;
+    uint64_t bucket_capacity;
+    cr_choice admission_strategy; /* conf: cr_demb_admit_conf; m NULL: every id at once */
+} cr_demb_conf;
+extern const cr_msg cr_dynamicemb_msg;
+
 /* IdFeature. A text field that was not given is "". */
 typedef struct cr_id_conf {
     cr_conf_base base;
@@ -44,7 +70,8 @@ typedef struct cr_id_conf {
     const char *asset_dir;
     /* cr_conf_has tells whether it is given, since 0 is a value */
     uint64_t default_bucketize_value;
-    cr_zch_conf *zch;    /* NULL: not given */
+    cr_zch_conf *zch; /* NULL: not given; the same holds for dynamicemb */
+    cr_demb_conf *dynamicemb;
     int64_t value_dim;   /* 0: all values */
     const char *pooling; /* "sum" or "mean" */
     const char *default_value;

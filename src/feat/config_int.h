@@ -24,7 +24,7 @@
 #define HELP_ASSET        "folder that vocab_file is relative to"
 #define HELP_OOV          "id of values that the vocabulary does not hold"
 #define HELP_ZCH          "give ids rows without collisions, with eviction"
-#define HELP_DYNAMICEMB   "grow the table as ids appear (a GPU hash table in TorchEasyRec)"
+#define HELP_DYNAMICEMB   "give ids rows when they are first seen"
 #define HELP_ID_VALUE_DIM "values taken per row; 0: all"
 #define HELP_POOLING      "how the vectors of several values become one: sum or mean"
 #define HELP_DEFAULT      "value used where the input has none; empty: no value"
@@ -50,8 +50,5 @@
 void cr_id_conf_check(const void *self, cr_diag *diag);
 void cr_raw_conf_check(const void *self, cr_diag *diag);
 extern const cr_oneof cr_dense_emb_family;
-
-/* messages of things that crank does not have yet */
-extern const cr_msg cr_dynamicemb_msg;
 
 #endif

@@ -77,8 +77,10 @@ struct cr_feature {
 
     bool sparse;            /* it has an embedding table; else it is dense */
     int64_t num_embeddings; /* sparse: number of table rows */
-    /* feat/config.h; its ids have 63 bits and get their rows from a map; NULL: they are rows */
+    /* feat/config.h; with one of them its ids have 63 bits and get their rows from a map; NULL:
+     * they are rows */
     const struct cr_zch_conf *zch;
+    const struct cr_demb_conf *demb;
     int spare_rows;             /* number of last rows that no id leads to */
     int64_t embedding_dim;      /* sparse and autodis/mlp */
     const char *embedding_name; /* NULL: "<name>_emb" */
@@ -123,6 +125,11 @@ struct cr_feature {
     } assets[CR_FEAT_ASSETS];
     int n_assets;
 };
+
+/* cr_feature_mapped: a map gives the ids their rows. */
+static inline bool cr_feature_mapped(const cr_feature *f) {
+    return f->zch || f->demb;
+}
 
 /* What encode fills for one feature over one chunk. */
 typedef struct cr_feat_out {

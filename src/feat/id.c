@@ -2,9 +2,10 @@
  * id.c - id_feature: turns the tokens of one column into rows of a table.
  *
  * When a config gives several sources, the first of a list counts. As in TorchEasyRec there are two
- * lists: the table's size comes from zch, hash_bucket_size, num_buckets, vocab_list, vocab_dict,
- * vocab_file, the mapping from zch, hash_bucket_size, vocab_list, vocab_dict, vocab_file,
- * num_buckets. crank warns of several sources. With zch ids are hashes of 63 bits.
+ * lists: the table's size comes from zch, dynamicemb, hash_bucket_size, num_buckets, vocab_list,
+ * vocab_dict, vocab_file, the mapping from zch, dynamicemb, hash_bucket_size, vocab_list,
+ * vocab_dict, vocab_file, num_buckets. crank warns of several sources. With zch and dynamicemb ids
+ * are hashes of 63 bits.
  */
 #include "feat/feat_int.h"
 #include "kern/kern.h"
@@ -135,20 +136,22 @@ static bool set_mapping(cr_feature *f, id_self *s, const cr_id_conf *c, const cr
     cr_ids *m = &s->ids;
     bool hash = cr_conf_has(c, "hash_bucket_size"), buckets = cr_conf_has(c, "num_buckets");
     bool list = c->vocab_list.n > 0, dict = c->vocab_dict.n > 0, file = c->vocab_file[0] != 0;
-    if (!(c->zch || hash || buckets || list || dict || file)) {
+    if (!(c->zch || c->dynamicemb || hash || buckets || list || dict || file)) {
         complain(diag, CR_SEV_ERROR, f, "feature_name",
                  "no table size; set one of hash_bucket_size, num_buckets, vocab_list, vocab_dict, "
-                 "vocab_file, zch");
+                 "vocab_file, zch, dynamicemb");
         f->num_embeddings = 1;
         return false;
     }
     int64_t hash_rows = rows_of(c->hash_bucket_size), bucket_rows = rows_of(c->num_buckets);
-    if (c->zch) {
+    if (c->zch || c->dynamicemb) {
         f->zch = c->zch;
+        f->demb = c->zch ? NULL : c->dynamicemb;
         m->kind = CR_IDS_HASH;
         m->hash = cr_hash_choose(data->use_farm_hash);
         m->mod = cr_mod_make(CR_WIDE_IDS);
-        f->num_embeddings = rows_of(c->zch->zch_size);
+        /* the last row is that of ids without one */
+        f->num_embeddings = c->zch ? rows_of(c->zch->zch_size) : rows_of(f->demb->max_capacity) + 1;
         return true;
     }
     if (hash) {
@@ -227,7 +230,7 @@ static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_
     if (f->stub) return;
     if (!set_mapping(f, s, c, data, arena, diag)) return;
     cr_ids *m = &s->ids;
-    m->num_embeddings = f->zch ? CR_WIDE_IDS : f->num_embeddings;
+    m->num_embeddings = cr_feature_mapped(f) ? CR_WIDE_IDS : f->num_embeddings;
     m->weighted = c->weighted;
     m->sep = encoded ? data->fg_encoded_multival_sep : c->separator;
     if (!m->sep || !*m->sep) m->sep = encoded ? "\x03" : "\x1d";
@@ -251,7 +254,7 @@ void cr_id_fg_buckets(const cr_feature *f, const cr_id_conf *c, cr_jw *w) {
     int64_t unknown;
     unknown_id(c, &unknown);
     const char *def = cr_seq_default(f, c->default_value);
-    if (f->zch) {
+    if (cr_feature_mapped(f)) {
         cr_jw_i64(w, "hash_bucket_size", CR_WIDE_IDS);
     } else if (cr_conf_has(c, "hash_bucket_size")) {
         cr_jw_i64(w, "hash_bucket_size", (int64_t)c->hash_bucket_size);

@@ -1,7 +1,7 @@
 /*
- * map_tensors.c - the maps of tables (zch) as tensors of whole numbers. Names and layout are
- * TorchRec's where it has them. A checkpoint has all of them; an export only the ids with their
- * rows, which prediction reads where they lie.
+ * map_tensors.c - the maps of tables (zch, dynamicemb) as tensors of whole numbers. Names and
+ * layout are TorchRec's where it has them. A checkpoint has all of them; an export only the ids
+ * with their rows, which prediction reads where they lie.
  */
 #include "job/map_tensors.h"
 
@@ -60,6 +60,18 @@ int cr_map_tensors_max(const cr_model *m) {
     return N_KINDS * m->n_tables;
 }
 
+int64_t cr_map_unsaved(const cr_model_table *t) {
+    return t->owner->demb && t->map_state.size > 0 ? t->n_rows - t->map_state.size : 0;
+}
+
+void cr_map_sizes(cr_model *m, const cr_ckpt *c) {
+    for (int i = 0; i < m->n_tables; i++) {
+        cr_model_table *t = m->tables[i];
+        const cr_ckpt_info *p = t->owner->demb ? cr_ckpt_find(c, t->table.name) : NULL;
+        if (p && p->n_dims == 2 && p->shape[0] > 0) t->n_rows = t->table.n_rows = p->shape[0];
+    }
+}
+
 int cr_map_tensors(cr_model_table *t, bool training, cr_arena *a, cr_ckpt_tensor *v) {
     int n = !t->map ? 0 : training ? N_KINDS : N_EXPORTED;
     for (int k = 0; k < n; k++) {
@@ -70,7 +82,7 @@ int cr_map_tensors(cr_model_table *t, bool training, cr_arena *a, cr_ckpt_tensor
                                 .n_dims = 1,
                                 .shape = {one    ? 1
                                           : seen ? t->map_state.seen.n
-                                                 : t->n_rows},
+                                                 : t->n_rows - cr_map_unsaved(t)},
                                 .dtype = CR_DT_I64,
                                 .get_whole = get,
                                 .put_whole = put,
@@ -93,7 +105,7 @@ static const int64_t *view(const cr_model_table *t, const cr_ckpt *c, int kind) 
 }
 
 void cr_map_view(cr_model_table *t, const cr_ckpt *c) {
-    if (!t->owner->zch) return;
+    if (!cr_feature_mapped(t->owner)) return;
     const int64_t *ids = view(t, c, ROW_ID), *rows = view(t, c, ROW);
     if (!ids || !rows) return;
     t->map_ids = ids;

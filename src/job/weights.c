@@ -76,6 +76,7 @@ typedef struct plane {
     int n_held;
     int64_t width; /* elements of a row of the whole table */
     int state;     /* which plane of state; -1: the weights */
+    int64_t first; /* row of the table that is row 0 of the tensor */
 } plane;
 
 /* Returns the shard that has an element of a row, and in *n at most how many of them follow in this
@@ -101,7 +102,7 @@ static int64_t state_at(const plane *p, const cr_table *t) {
 static void get_plane(void *ctx, int64_t first, int64_t n, float *out) {
     const plane *p = ctx;
     for (int64_t i = 0, m; i < n; i += m) {
-        int64_t row = (first + i) / p->width, col = (first + i) % p->width;
+        int64_t row = p->first + (first + i) / p->width, col = (first + i) % p->width;
         m = n - i;
         const cr_table *t = shard_at(p, row, &col, &m);
         if (p->state < 0)
@@ -115,7 +116,7 @@ static void get_plane(void *ctx, int64_t first, int64_t n, float *out) {
 static void put_plane(void *ctx, int64_t first, int64_t n, const float *in) {
     const plane *p = ctx;
     for (int64_t i = 0, m; i < n; i += m) {
-        int64_t row = (first + i) / p->width, col = (first + i) % p->width;
+        int64_t row = p->first + (first + i) / p->width, col = (first + i) % p->width;
         m = n - i;
         cr_table *t = shard_at(p, row, &col, &m);
         if (p->state < 0)
@@ -145,38 +146,45 @@ static void get_stored(void *ctx, int64_t first, int64_t n, float *out) {
 }
 
 /* Says which holder has which rows and columns of a tensor. */
-static void add_parts(cr_ckpt_tensor *t, cr_arena *a, const cr_placing *p, int64_t width) {
+static void add_parts(cr_ckpt_tensor *t, cr_arena *a, const cr_placing *p, int64_t width,
+                      int64_t first) {
     cr_ckpt_part *parts = CR_NEW_N(a, cr_ckpt_part, p->n);
+    int n = 0;
     for (int k = 0; k < p->n; k++) {
         const cr_shard *s = &p->shards[k];
-        parts[k] = (cr_ckpt_part){s->holder, s->row, s->end, s->col, s->col_end};
-        if (width == 1) parts[k].col = 0;
-        if (width == 1) parts[k].col_end = 1;
+        if (s->end <= first) continue;
+        int64_t row = s->row > first ? s->row - first : 0;
+        parts[n] = (cr_ckpt_part){s->holder, row, s->end - first, s->col, s->col_end};
+        if (width == 1) parts[n].col = 0;
+        if (width == 1) parts[n].col_end = 1;
+        n++;
     }
     t->part_width = width;
     t->parts = parts;
-    t->n_parts = p->n;
+    t->n_parts = n;
 }
 
-/* Adds a plane of a table: state says which plane of optimizer state, -1 the weights. */
-static void add_plane(list *l, cr_arena *a, const char *name, cr_table *t, int state) {
+/* Adds a plane of a table from row `first` on: state says which plane of optimizer state, -1 the
+ * weights. */
+static void add_plane(list *l, cr_arena *a, const char *name, cr_table *t, int state,
+                      int64_t first) {
     static const cr_dtype types[] = {
         [0] = CR_DT_F32, [CR_HALF_BF16] = CR_DT_BF16, [CR_HALF_FP16] = CR_DT_F16};
     bool rows = state >= 0 && state >= t->optim->elem_state; /* one number per row */
     const cr_owner *o = t->owner;
     plane *p = CR_NEW(a, plane);
-    *p = (plane){o ? o->held : t, o ? o->n_held : 1, rows ? 1 : t->D, state};
+    *p = (plane){o ? o->held : t, o ? o->n_held : 1, rows ? 1 : t->D, state, first};
     cr_ckpt_tensor *out = &l->v[l->n++];
     *out = (cr_ckpt_tensor){.name = name,
                             .n_dims = rows ? 1 : 2,
-                            .shape = {t->n_rows, p->width},
+                            .shape = {t->n_rows - first, p->width},
                             .dtype = state < 0 ? types[t->half] : CR_DT_F32,
                             .get = get_plane,
                             .put = put_plane,
                             .in_place = state < 0 && t->size == 0 && !o,
                             .ctx = p,
                             .optimizer = state >= 0};
-    if (o) add_parts(out, a, o->placing, p->width);
+    if (o) add_parts(out, a, o->placing, p->width, first);
 }
 
 cr_ckpt_tensor *cr_job_tensors(cr_job *j, const cr_planes *t, cr_arena *a, int *n) {
@@ -206,7 +214,8 @@ cr_ckpt_tensor *cr_job_tensors(cr_job *j, const cr_planes *t, cr_arena *a, int *
         const cr_optim_type *o = tab->optim;
         int first = l.n;
         if (tab->owner && !tab->owner->placing) continue; /* the owner saves its rows */
-        add_plane(&l, a, tab->name, tab, -1);
+        int64_t skip = cr_map_unsaved(m->tables[i]);
+        add_plane(&l, a, tab->name, tab, -1, skip);
         if (m->tables[i]->in_file) {
             stored *s = CR_NEW(a, stored);
             *s = (stored){j->mapped, tab->name, tab->half};
@@ -215,7 +224,7 @@ cr_ckpt_tensor *cr_job_tensors(cr_job *j, const cr_planes *t, cr_arena *a, int *
         }
         for (int p = 0; t && o && p < o->elem_state + o->row_state; p++)
             add_plane(&l, a, cr_arena_printf(a, "state.%s.%s", tab->name, o->state_names[p]), tab,
-                      p);
+                      p, skip);
         for (int k = first; k < l.n; k++)
             l.v[k].spare_rows = m->tables[i]->owner->spare_rows;
         l.n += cr_map_tensors(m->tables[i], t != NULL, a, l.v + l.n);
@@ -240,6 +249,7 @@ static void map_table(cr_model_table *t, const cr_ckpt *c) {
 cr_code cr_job_map(cr_job *j, const char *path, cr_err *err) {
     cr_ckpt *c;
     CR_TRY(cr_ckpt_open_weights(&c, path, err));
+    cr_map_sizes(j->model, c);
     if (!cr_ckpt_is_export(c)) {
         cr_ckpt_close(c);
         return CR_OK;
@@ -259,6 +269,7 @@ static cr_code open_weights(const cr_job *j, const char *path, cr_ckpt **out, cr
 
 cr_code cr_job_copy(cr_job *j, const char *path, cr_err *err) {
     CR_TRY(open_weights(j, path, &j->mapped, err));
+    cr_map_sizes(j->model, j->mapped);
     for (int i = 0; i < j->model->n_tables; i++)
         j->model->tables[i]->in_file = !j->model->tables[i]->table.owner;
     return CR_OK;
@@ -377,6 +388,7 @@ cr_code cr_job_maps_loaded(cr_job *j, cr_diag *diag) {
     cr_err err;
     cr_code code = cr_model_maps_load(j->model, cr_job_self(j) == 0, &err);
     cr_model_maps_saved(j->model);
+    cr_model_rest_rows(j->model, false);
     return code == CR_OK ? CR_OK : cr_diag_err(diag, &err);
 }
 

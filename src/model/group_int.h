@@ -37,6 +37,8 @@ cr_model_table *cr_group_table(cr_build *b, const cr_feature *f, int64_t D, cons
  * a batch in which the rows of f in t are. cr_maps_alloc and cr_maps_clear make and free the maps
  * of a model. */
 void cr_maps_check(const cr_feature *f, cr_diag *diag);
+/* cr_maps_init replaces the first values of a table's rows where its map has its own. */
+void cr_maps_init(const cr_feature *f, int64_t D, cr_init *init);
 const char *cr_maps_differ(const cr_feature *a, const cr_feature *b);
 int cr_maps_slot(cr_model *m, const cr_features *fs, cr_model_table *t, const cr_feature *f);
 CR_CHECKED cr_code cr_maps_alloc(cr_model *m, const cr_model_opts *o, cr_err *err);

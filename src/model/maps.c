@@ -1,10 +1,12 @@
 /*
- * maps.c - tables whose ids get their rows from a map (zch): the map of each such table, the lists
- * of rows that stand behind a batch's own lists of ids, and a map's step of training.
+ * maps.c - tables whose ids get their rows from a map (zch, dynamicemb): the map of each such
+ * table, the lists of rows that stand behind a batch's own lists of ids, and a map's step of
+ * training.
  *
  * A feature that such a table reads has, in addition to its own list of ids, a list with the rows
  * of this table. Lookups know only the second one, by its number.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,25 +98,41 @@ static bool read_filter(const char *text, cr_zch_opts *o) {
     return comparison(p, arg, o) || call(p, arg, o);
 }
 
-static cr_zch_opts opts_of(const cr_model_table *t, uint64_t seed) {
+static cr_zch_opts zch_opts(const cr_zch_conf *c) {
     static const char *const names[] = {
         [CR_ZCH_LFU] = "lfu", [CR_ZCH_LRU] = "lru", [CR_ZCH_DISTANCE_LFU] = "distance_lfu"};
-    const cr_zch_conf *c = t->owner->zch;
     const cr_zch_policy_conf *policy = c->eviction_policy.conf;
-    cr_zch_opts o = {.name = t->table.name,
-                     .size = t->n_rows,
-                     .interval = c->eviction_interval,
-                     .exponent = policy->decay_exponent,
-                     .seed = seed};
+    cr_zch_opts o = {.interval = c->eviction_interval, .exponent = policy->decay_exponent};
     for (int k = 0; k < 3; k++)
         if (strcmp(c->eviction_policy.m->key, names[k]) == 0) o.policy = (cr_zch_policy)k;
     if (*c->threshold_filtering_func) (void)read_filter(c->threshold_filtering_func, &o);
     return o;
 }
 
+/* The order of times is that of steps, so TIMESTAMP is STEP. */
+static cr_zch_opts demb_opts(const cr_demb_conf *c) {
+    const cr_demb_admit_conf *a = c->admission_strategy.conf;
+    cr_zch_opts o = {.interval = 1, .exponent = 1, .policy = CR_ZCH_LRU, .narrow = true};
+    if (strcmp(c->score_strategy, "LFU") == 0) o.policy = CR_ZCH_LFU;
+    if (strcmp(c->score_strategy, "NO_EVICTION") == 0) o.policy = CR_ZCH_NEVER;
+    if (!a) return o;
+    o.admit = (int64_t)a->threshold;
+    o.waiting = (int64_t)(a->counter_capacity ? a->counter_capacity : c->max_capacity);
+    return o;
+}
+
+static cr_zch_opts opts_of(const cr_model_table *t, uint64_t seed) {
+    const cr_feature *f = t->owner;
+    cr_zch_opts o = f->zch ? zch_opts(f->zch) : demb_opts(f->demb);
+    o.name = t->table.name;
+    o.size = t->n_rows;
+    o.seed = seed;
+    return o;
+}
+
 void cr_maps_check(const cr_feature *f, cr_diag *diag) {
     cr_zch_opts o = {0};
-    const char *text = f->zch->threshold_filtering_func;
+    const char *text = f->zch ? f->zch->threshold_filtering_func : "";
     if (!*text || read_filter(text, &o)) return;
     cr_diag_add(
         diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(f->zch, "threshold_filtering_func"),
@@ -125,9 +143,31 @@ void cr_maps_check(const cr_feature *f, cr_diag *diag) {
         f->name, text);
 }
 
-const char *cr_maps_differ(const cr_feature *a, const cr_feature *b) {
-    const cr_zch_conf *x = a->zch, *y = b->zch;
-    if (!x || !y) return x != y ? "zch" : NULL;
+/* Returns the first values that a config asks for. */
+static cr_init init_of(const cr_demb_init_conf *c, int64_t rows, int64_t D) {
+    double range = 1 / sqrt((double)rows);
+    double lower = cr_conf_has(c, "lower") ? c->lower : -range;
+    double upper = cr_conf_has(c, "upper") ? c->upper : range;
+    double std = cr_conf_has(c, "std_dev") ? c->std_dev : 1 / sqrt((double)D);
+    if (strcmp(c->mode, "CONSTANT") == 0) return CR_INIT_C(c->value);
+    if (strcmp(c->mode, "NORMAL") == 0) return (cr_init){CR_INIT_NORMAL, c->mean, std, 0, 0};
+    if (strcmp(c->mode, "TRUNCATED_NORMAL") == 0)
+        return (cr_init){CR_INIT_TRUNC_NORMAL, c->mean, std, lower, upper};
+    return (cr_init){CR_INIT_UNIFORM, lower, upper, 0, 0};
+}
+
+void cr_maps_init(const cr_feature *f, int64_t D, cr_init *init) {
+    if (f->demb && f->demb->initializer_args)
+        *init = init_of(f->demb->initializer_args, (int64_t)f->demb->max_capacity, D);
+}
+
+static bool same_init(const cr_demb_init_conf *a, const cr_demb_init_conf *b) {
+    if (!a || !b) return a == b;
+    return strcmp(a->mode, b->mode) == 0 && a->mean == b->mean && a->std_dev == b->std_dev &&
+           a->lower == b->lower && a->upper == b->upper && a->value == b->value;
+}
+
+static const char *zch_differ(const cr_zch_conf *x, const cr_zch_conf *y) {
     const cr_zch_policy_conf *p = x->eviction_policy.conf, *q = y->eviction_policy.conf;
     return x->eviction_interval != y->eviction_interval   ? "eviction_interval"
            : x->eviction_policy.m != y->eviction_policy.m ? "the eviction policy"
@@ -137,8 +177,26 @@ const char *cr_maps_differ(const cr_feature *a, const cr_feature *b) {
                : NULL;
 }
 
+const char *cr_maps_differ(const cr_feature *a, const cr_feature *b) {
+    if (!a->zch != !b->zch) return "zch";
+    if (!a->demb != !b->demb) return "dynamicemb";
+    if (a->zch) return zch_differ(a->zch, b->zch);
+    if (!a->demb) return NULL;
+    const cr_demb_conf *x = a->demb, *y = b->demb;
+    const cr_demb_admit_conf *p = x->admission_strategy.conf, *q = y->admission_strategy.conf;
+    return strcmp(x->score_strategy, y->score_strategy) != 0 ? "score_strategy"
+           : !same_init(x->eval_initializer_args, y->eval_initializer_args)
+               ? "eval_initializer_args"
+           : !p != !q                                        ? "admission_strategy"
+           : p && p->threshold != q->threshold               ? "threshold"
+           : p && p->counter_capacity != q->counter_capacity ? "counter_capacity"
+           : p && !same_init(p->initializer_args, q->initializer_args)
+               ? "initializer_args of the admission"
+               : NULL;
+}
+
 int cr_maps_slot(cr_model *m, const cr_features *fs, cr_model_table *t, const cr_feature *f) {
-    if (!f->zch) return f->slot;
+    if (!cr_feature_mapped(f)) return f->slot;
     int n = m->n_mapped;
     for (int k = 0; k < n; k++)
         if (m->mapped[k].t == t && m->mapped[k].slot == f->slot) return fs->n_sparse + k;
@@ -161,7 +219,7 @@ cr_code cr_maps_alloc(cr_model *m, const cr_model_opts *o, cr_err *err) {
     m->map_seed = o->seed;
     for (int i = 0; i < m->n_tables; i++) {
         cr_model_table *t = m->tables[i];
-        if (!t->owner->zch) continue;
+        if (!cr_feature_mapped(t->owner)) continue;
         cr_zch_opts zo = opts_of(t, o->seed);
         if (o->optim) {
             CR_TRY(cr_zch_new(&t->map, &zo, err));
@@ -240,20 +298,37 @@ cr_code cr_model_map_batch(cr_model_work *w, const cr_batch *b, const cr_batch *
     return CR_OK;
 }
 
-/* Gives a row that has a new id its first values, where it lies here. */
+/* Gives a row its first values as the row of `id`, where it lies here. */
+static void first_values(const cr_model *m, cr_model_table *t, int64_t row, int64_t id,
+                         const cr_init *init) {
+    const cr_owner *o = t->table.owner;
+    if (!o) cr_table_first(&t->table, row, id, init, m->map_seed);
+    for (int k = 0; o && k < o->n_held; k++) {
+        cr_table *h = &o->held[k];
+        if (row >= h->row0 && row - h->row0 < h->n_rows)
+            cr_table_first(h, row - h->row0, id, init, m->map_seed);
+    }
+}
+
 typedef struct moving {
     const cr_model *m;
     cr_model_table *t;
 } moving;
 static void move_in(void *ctx, int64_t row, int64_t id) {
     const moving *v = ctx;
-    cr_model_table *t = v->t;
-    const cr_owner *o = t->table.owner;
-    if (!o) cr_table_first(&t->table, row, id, &t->init, v->m->map_seed);
-    for (int k = 0; o && k < o->n_held; k++) {
-        cr_table *h = &o->held[k];
-        if (row >= h->row0 && row - h->row0 < h->n_rows)
-            cr_table_first(h, row - h->row0, id, &t->init, v->m->map_seed);
+    first_values(v->m, v->t, row, id, &v->t->init);
+}
+
+void cr_model_rest_rows(cr_model *m, bool training) {
+    for (int i = 0; m->n_mapped > 0 && i < m->n_tables; i++) {
+        cr_model_table *t = m->tables[i];
+        const cr_demb_conf *c = t->owner->demb;
+        if (!c) continue;
+        const cr_demb_admit_conf *a = c->admission_strategy.conf;
+        const cr_demb_init_conf *from =
+            training ? a ? a->initializer_args : NULL : c->eval_initializer_args;
+        cr_init init = CR_INIT_C(from ? from->value : 0);
+        first_values(m, t, t->n_rows - 1, t->n_rows - 1, &init);
     }
 }
 

@@ -456,7 +456,7 @@ void cr_model_bytes(const cr_model *m, const cr_optim_type *optim, int64_t *tabl
         const cr_optim_type *o = !t->trainable || !optim ? NULL : t->optim ? t->optim : optim;
         int64_t row = 4 * cr_table_stride(t->D, t->half, o);
         *tables = cr_add_i64(*tables, cr_mul_i64(t->n_rows, row));
-        if (t->owner->zch) *tables = cr_add_i64(*tables, cr_zch_bytes(t->n_rows));
+        if (cr_feature_mapped(t->owner)) *tables = cr_add_i64(*tables, cr_zch_bytes(t->n_rows));
     }
     for (int i = 0; i < m->graph.n; i++)
         if (m->graph.nodes[i]->cls == CR_PARAM && !m->graph.nodes[i]->op)
@@ -501,11 +501,18 @@ void cr_model_fill(cr_model *m, uint64_t seed, cr_pool *pool) {
     for (int i = 0; i < m->n_tables; i++) {
         const cr_model_table *t = m->tables[i];
         const cr_owner *o = t->table.owner;
-        if (!o) cr_table_fill(&m->tables[i]->table, &t->init, seed, pool);
-        for (int k = 0; o && k < o->n_held; k++)
-            cr_table_fill(&o->held[k], &t->init, seed, pool);
+        for (int k = 0; k < (o ? o->n_held : 1); k++) {
+            cr_table *one = o ? &o->held[k] : &m->tables[i]->table;
+            /* Rows of dynamicemb get values, and memory, when their ids come; a single row makes
+             * the rest ready. */
+            if (t->owner->demb)
+                cr_table_first(one, one->n_rows - 1, one->row0 + one->n_rows - 1, &t->init, seed);
+            else
+                cr_table_fill(one, &t->init, seed, pool);
+        }
     }
     cr_params_fill(&m->graph, seed);
+    cr_model_rest_rows(m, false);
 }
 
 cr_updater *cr_model_updater(cr_model *m, const cr_work *w, cr_pool *pool) {

@@ -35,9 +35,9 @@ typedef struct cr_model_table {
     /* how the table is cut over the holders of the batches; NULL, or no shards: it is not. Set
      * before cr_model_alloc; borrowed. */
     const cr_placing *placing;
-    /* zch: the map from ids to rows. Where its two arrays lie already (cr_zch_rows), else NULL; set
-     * before cr_model_alloc. And the state, while it is saved or loaded; a map that is not trained
-     * reads it there. */
+    /* zch, dynamicemb: the map from ids to rows. Where its two arrays lie already (cr_zch_rows),
+     * else NULL; set before cr_model_alloc. And the state, while it is saved or loaded; a map that
+     * is not trained reads it there. */
     cr_zch *map;
     const int64_t *map_ids, *map_rows;
     cr_zch_state map_state;
@@ -212,16 +212,20 @@ CR_CHECKED cr_code cr_model_axes(cr_model_work *w, const cr_batch *b, const int3
 CR_CHECKED cr_code cr_model_check_batch(const cr_model *m, const cr_batch *b, cr_err *err);
 CR_CHECKED cr_code cr_model_run(cr_model_work *w, const cr_batch *b, cr_run *run, cr_err *err);
 void cr_model_seq_grads(const cr_model_work *w, cr_updater *u);
-/* maps.c: tables with a map (zch). cr_model_map_batch makes the batch that lookups read: the
- * features' ids, and behind them the rows of tables with a map. It holds until the next call, and b
- * must stay. Without such tables, or where b is such a batch already, it is b itself. cr_model_run
- * calls it; those who group ids do it before. */
+/* maps.c: tables with a map (zch, dynamicemb). cr_model_map_batch makes the batch that lookups
+ * read: the features' ids, and behind them the rows of tables with a map. It holds until the next
+ * call, and b must stay. Without such tables, or where b is such a batch already, it is b itself.
+ * cr_model_run calls it; those who group ids do it before. */
 CR_CHECKED cr_code cr_model_map_batch(cr_model_work *w, const cr_batch *b, const cr_batch **out,
                                       cr_err *err);
 /* cr_model_learn_ids makes the maps' step of training, before the batch (of the loader) is mapped.
  * It is collective where the batch has several holders; they do not hear of a failure. */
 CR_CHECKED cr_code cr_model_learn_ids(cr_model *m, const cr_batch *b, const cr_meet *meet,
                                       cr_err *err);
+/* cr_model_rest_rows sets the row of ids without one where it is a constant (dynamicemb): for a
+ * step of training, or for everything else. Training sets it before and after each step, so that it
+ * does not learn. */
+void cr_model_rest_rows(cr_model *m, bool training);
 /* cr_model_maps_save (collective with meet) copies the states of all maps to map_state, where
  * checkpoints read them; cr_model_maps_load takes what was loaded there (first: this holder is the
  * first one). cr_model_maps_saved frees these copies. */

@@ -26,7 +26,7 @@ static const char *text_of(const void *conf, const char *field) {
 }
 
 static cr_resize resize_of(const cr_feature *f) {
-    if (f->zch) return CR_RESIZE_LAST;
+    if (cr_feature_mapped(f)) return f->zch ? CR_RESIZE_LAST : CR_RESIZE_GROWS;
     if (cr_conf_has(f->conf, "hash_bucket_size")) return CR_RESIZE_HASH;
     if (cr_conf_has(f->conf, "boundaries")) return CR_RESIZE_ANEW;
     return CR_RESIZE_FIRST;
@@ -186,6 +186,14 @@ static void pretrained(cr_job *j, cr_ckpt_tensor *v, int n, bool dry, cr_diag *d
                 f->sparse ? "feature '%s' is in no deep feature group, so pretrained_path has no "
                             "effect"
                           : "feature '%s' has no table that pretrained_path could fill; remove it",
+                f->name);
+            continue;
+        }
+        if (cr_feature_mapped(f)) {
+            cr_diag_add(
+                diag, CR_SEV_ERROR, CR_ECONF, at,
+                "feature '%s': no row of its table belongs to an id yet, so pretrained_path "
+                "cannot fill it; use fine_tune_checkpoint, which has the ids too",
                 f->name);
             continue;
         }

@@ -256,6 +256,7 @@ cr_code cr_trainer_step(cr_trainer *t, const cr_batch *b, int64_t step, cr_err *
     double t0 = cr_now();
     CR_TRY(cr_job_alone(t->j, cr_model_learn_ids(t->m, b, t->j->meet, err), err));
     CR_TRY(cr_job_alone(t->j, cr_model_map_batch(t->w, b, &b, err), err));
+    cr_model_rest_rows(t->m, true);
     cr_model_scales(t->m, b, cr_plan_lanes(t->plan), t->scale);
     const int32_t *const *axes;
     CR_TRY(cr_job_alone(t->j, cr_model_axes(t->w, b, &axes, err), err));
@@ -277,6 +278,7 @@ cr_code cr_trainer_step(cr_trainer *t, const cr_batch *b, int64_t step, cr_err *
     if (!t->scaler) CR_TRY(bad_loss(t, step, err));
     cr_pool_stage(t->j->pool, CR_STAGE_UPDATE);
     cr_code code = update(t, step, err);
+    cr_model_rest_rows(t->m, false);
     cr_pool_stage(t->j->pool, CR_STAGE_NONE);
     if (code != CR_OK) return code;
     cr_label_watch_step(&t->labels, b);

@@ -182,19 +182,23 @@ static const struct {
     cr_zch_pass pass;
     double arg;
     int64_t size, interval;
+    int64_t admit, waiting; /* and states are narrow */
 } policies[] = {
-    {CR_ZCH_LFU, 1, CR_ZCH_ALL, 0, SIZE, 5},
-    {CR_ZCH_LFU, 1, CR_ZCH_ALL, 0, 300, 2}, /* never full */
-    {CR_ZCH_LFU, 1, CR_ZCH_ALL, 0, 2, 1},   /* one row and the fallback */
-    {CR_ZCH_LRU, 1, CR_ZCH_ALL, 0, SIZE, 1},
-    {CR_ZCH_LRU, 2, CR_ZCH_ALL, 0, 100, 3},
-    {CR_ZCH_LRU, 0, CR_ZCH_ALL, 0, SIZE, 3}, /* all scores are equal: nobody comes in */
-    {CR_ZCH_DISTANCE_LFU, 1, CR_ZCH_ALL, 0, SIZE, 4},
-    {CR_ZCH_DISTANCE_LFU, 0.5, CR_ZCH_ALL, 0, SIZE, 3},
-    {CR_ZCH_LFU, 1, CR_ZCH_ABOVE, 3, SIZE, 4},
-    {CR_ZCH_LRU, 1, CR_ZCH_AT_LEAST, 3, SIZE, 4},
-    {CR_ZCH_LFU, 1, CR_ZCH_DYNAMIC, 1.5, SIZE, 4},
-    {CR_ZCH_DISTANCE_LFU, 1, CR_ZCH_AVERAGE, 0, SIZE, 4},
+    {CR_ZCH_LFU, 1, CR_ZCH_ALL, 0, SIZE, 5, 0, 0},
+    {CR_ZCH_LFU, 1, CR_ZCH_ALL, 0, 300, 2, 0, 0}, /* never full */
+    {CR_ZCH_LFU, 1, CR_ZCH_ALL, 0, 2, 1, 0, 0},   /* one row and the fallback */
+    {CR_ZCH_LRU, 1, CR_ZCH_ALL, 0, SIZE, 1, 0, 0},
+    {CR_ZCH_LRU, 2, CR_ZCH_ALL, 0, 100, 3, 0, 0},
+    {CR_ZCH_LRU, 0, CR_ZCH_ALL, 0, SIZE, 3, 0, 0}, /* all scores are equal: nobody comes in */
+    {CR_ZCH_DISTANCE_LFU, 1, CR_ZCH_ALL, 0, SIZE, 4, 0, 0},
+    {CR_ZCH_DISTANCE_LFU, 0.5, CR_ZCH_ALL, 0, SIZE, 3, 0, 0},
+    {CR_ZCH_LFU, 1, CR_ZCH_ABOVE, 3, SIZE, 4, 0, 0},
+    {CR_ZCH_LRU, 1, CR_ZCH_AT_LEAST, 3, SIZE, 4, 0, 0},
+    {CR_ZCH_LFU, 1, CR_ZCH_DYNAMIC, 1.5, SIZE, 4, 0, 0},
+    {CR_ZCH_DISTANCE_LFU, 1, CR_ZCH_AVERAGE, 0, SIZE, 4, 0, 0},
+    {CR_ZCH_LRU, 1, CR_ZCH_ALL, 0, SIZE, 1, 5, 1000},
+    {CR_ZCH_LFU, 1, CR_ZCH_ALL, 0, 300, 1, 3, 20}, /* more ids wait than are counted */
+    {CR_ZCH_NEVER, 1, CR_ZCH_ALL, 0, 30, 1, 2, 1000},
 };
 #define N_POLICIES (int)(sizeof(policies) / sizeof(policies[0]))
 
@@ -206,11 +210,15 @@ static cr_zch_opts opts_of(int c) {
                          .exponent = policies[c].exponent,
                          .pass = policies[c].pass,
                          .arg = policies[c].arg,
+                         .admit = policies[c].admit,
+                         .waiting = policies[c].waiting,
+                         .narrow = policies[c].admit > 0,
                          .seed = 3};
 }
 
 TEST(as_arrays_that_are_sorted) {
     for (int c = 0; c < N_POLICIES; c++) {
+        if (policies[c].admit) continue;
         cr_zch_opts o = opts_of(c);
         cr_zch *z;
         plain *p = plain_new(&o);
@@ -234,13 +242,16 @@ TEST(as_arrays_that_are_sorted) {
 
 /* ---- states ---- */
 
-static bool same_state(const cr_zch_state *a, const cr_zch_state *b, int64_t size) {
-    return memcmp(a->rows.id, b->rows.id, (size_t)(4 * size) * 8) == 0 && a->seen.n == b->seen.n &&
+static bool same_state(const cr_zch_state *a, const cr_zch_state *b) {
+    int64_t size = a->size;
+    return size == b->size && memcmp(a->rows.id, b->rows.id, (size_t)(4 * size) * 8) == 0 &&
+           a->seen.n == b->seen.n &&
            memcmp(a->seen.id, b->seen.id, (size_t)(3 * a->seen.n) * 8) == 0 &&
            memcmp(a->steps, b->steps, sizeof a->steps) == 0;
 }
 
-static void copy_state(cr_zch_state *to, const cr_zch_state *from, int64_t size) {
+static void copy_state(cr_zch_state *to, const cr_zch_state *from) {
+    int64_t size = from->size;
     memcpy(to->rows.id, from->rows.id, (size_t)(4 * size) * 8);
     memcpy(to->seen.id, from->seen.id, (size_t)(3 * from->seen.n) * 8);
     memcpy(to->steps, from->steps, sizeof to->steps);
@@ -265,22 +276,28 @@ TEST(a_state_is_the_map) {
             }
             if (step != 20) continue;
             CHECK_INT(cr_zch_save(z, NULL, &s, NULL), 0);
-            CHECK_INT(cr_zch_room(o.size, 1, &copy, NULL), 0); /* then another number */
-            CHECK_INT(cr_zch_room(o.size, s.seen.n, &copy, NULL), 0);
-            copy_state(&copy, &s, o.size);
+            CHECK_INT(cr_zch_room(s.size, 1, &copy, NULL), 0); /* then another number */
+            CHECK_INT(cr_zch_room(s.size, s.seen.n, &copy, NULL), 0);
+            copy_state(&copy, &s);
             CHECK_INT(cr_zch_load(other, &copy, true, NULL), 0);
             CHECK_INT(cr_zch_known(other), cr_zch_known(z));
-            cr_zch *view = cr_zch_view(&o, s.rows.id, s.rows.row);
+            cr_zch_opts narrow = o;
+            narrow.size = s.size;
+            cr_zch *view = cr_zch_view(&narrow, s.rows.id, s.rows.row);
             ids[0] = INT64_MAX;
             cr_zch_find(z, ids, IDS, rows[0], NULL);
             cr_zch_find(view, ids, IDS, rows[1], NULL);
-            CHECK(memcmp(rows[0], rows[1], sizeof rows[0]) == 0);
+            int64_t wrong = 0;
+            for (int i = 0; i < IDS; i++) /* free rows are left out */
+                wrong += rows[0][i] != rows[1][i] + o.size - s.size;
+            CHECK_INT(wrong, 0);
+            CHECK_INT(s.size, o.narrow ? cr_zch_known(z) + 1 : o.size);
             cr_zch_free(view);
         }
         CHECK_INT(cr_zch_save(z, NULL, &end[0], NULL), 0);
         CHECK_INT(cr_zch_save(other, NULL, &end[1], NULL), 0);
-        CHECK(same_state(&end[0], &end[1], o.size));
-        CHECK(!same_state(&s, &end[0], o.size));
+        CHECK(same_state(&end[0], &end[1]));
+        CHECK(!same_state(&s, &end[0]));
         cr_zch_state_clear(&s);
         cr_zch_state_clear(&copy);
         cr_zch_state_clear(&end[0]);
@@ -314,7 +331,7 @@ TEST(a_wider_map) {
             wrong += rows[1][i] != rows[0][i] + 7;
         CHECK_INT(wrong, 0);
         CHECK_INT(cr_zch_known(wide), cr_zch_known(z));
-        /* and back: it is left alone */
+        /* and back: it is left alone, unless it fits without its free rows */
         CHECK_INT(cr_zch_save(wide, NULL, &s, NULL), 0);
         CHECK_INT(cr_zch_load(z, &s, true, NULL), 0);
         CHECK_INT(cr_zch_known(wide), cr_zch_known(z));
@@ -399,7 +416,7 @@ TEST(any_number_of_holders) {
             holders_run(&hs, lanes[k], work, k ? &many : &one);
             for (int h = 0; k && h < hs.n; h++)
                 for (int i = 0; i < 2; i++)
-                    CHECK(same_state(&one.state[0][i], &many.state[h][i], policies[c].size));
+                    CHECK(same_state(&one.state[0][i], &many.state[h][i]));
             for (int h = 0; h < MAX_HOLDERS; h++)
                 for (int i = 0; i < 2; i++)
                     cr_zch_state_clear(&many.state[h][i]);
@@ -407,6 +424,47 @@ TEST(any_number_of_holders) {
         cr_zch_state_clear(&one.state[0][0]);
         cr_zch_state_clear(&one.state[0][1]);
     }
+}
+
+/* An id gets its row with the step in which it was seen `admit` times in all, and not before; who
+ * is in a full table that nobody leaves stays. */
+TEST(ids_that_wait) {
+    cr_zch_opts o = {.name = "t",
+                     .size = 60,
+                     .interval = 1,
+                     .policy = CR_ZCH_NEVER,
+                     .admit = 4,
+                     .waiting = 1000,
+                     .narrow = true,
+                     .seed = 3};
+    cr_zch *z;
+    int64_t fresh = 0, ids[IDS], rows[IDS], seen[400] = {0}, has[400] = {0}, n = 0, wrong = 0;
+    CHECK_INT(cr_zch_new(&z, &o, NULL), 0);
+    for (int64_t step = 0; step < STEPS; step++) {
+        for (int64_t i = 0; i < IDS; i++) {
+            double x = cr_rng_f64(11 + (uint64_t)step, (uint64_t)i);
+            ids[i] = (int64_t)(x * x * x * 400);
+            seen[ids[i]]++;
+        }
+        CHECK_INT(cr_zch_count(z, ids, IDS, NULL), 0);
+        CHECK_INT(cr_zch_step(z, NULL, count_fresh, &fresh, NULL), 0);
+        cr_zch_find(z, ids, IDS, rows, NULL);
+        for (int64_t i = 0; i < IDS; i++) {
+            bool in = rows[i] != o.size - 1;
+            if (has[ids[i]]) wrong += !in;                 /* it stays */
+            if (seen[ids[i]] < 4) wrong += in;             /* too early */
+            if (seen[ids[i]] >= 4 && n < 30) wrong += !in; /* there is room */
+            if (in && !has[ids[i]]) {
+                has[ids[i]] = 1;
+                n++;
+            }
+        }
+    }
+    CHECK_INT(wrong, 0);
+    CHECK_INT(fresh, 59);
+    CHECK_INT(cr_zch_known(z), 59);
+    CHECK_INT(cr_zch_free_rows(z), 0);
+    cr_zch_free(z);
 }
 
 /* With a chance of 0.01 an id that is seen 100 times comes in with a chance of 0.63. */
@@ -430,4 +488,4 @@ TEST(chance) {
 }
 
 TEST_MAIN(CASE(as_arrays_that_are_sorted), CASE(a_state_is_the_map), CASE(a_wider_map),
-          CASE(damaged_states), CASE(any_number_of_holders), CASE(chance))
+          CASE(damaged_states), CASE(any_number_of_holders), CASE(ids_that_wait), CASE(chance))
