@@ -89,8 +89,8 @@ static void end_all(int code) {
     MPI_Abort(MPI_COMM_WORLD, code);
 }
 
-#define SPINS  200  /* tests before the core is given away, */
-#define YIELDS 2000 /* and before the rank sleeps between tests */
+#define SPINS   200   /* tests before the core is given away */
+#define YIELD_S 0.002 /* before the rank sleeps; one yield takes long on a busy machine */
 
 static const struct timespec nap = {0, 50000};
 
@@ -167,13 +167,12 @@ static int wait_for(MPI_Request *v, MPI_Status *status, int n, const char *what,
         if (!fine(e, what, why)) return 0;
         if (done) return 1;
         if (tries < SPINS) continue;
-        if (tries < SPINS + YIELDS) {
-            sched_yield();
-            continue;
-        }
-        nanosleep(&nap, NULL);
         double now = now_s();
-        if (began <= 0) began = now;
+        if (began <= 0) began = looked = now;
+        if (now - began < YIELD_S)
+            sched_yield();
+        else
+            nanosleep(&nap, NULL);
         if (now - looked < LOOK_S) continue;
         looked = now;
         take_calls(TAG_ASK, NULL, true);
