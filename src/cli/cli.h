@@ -94,6 +94,13 @@ extern const cr_opt cr_rank_opts[];   /* the rows of cr_rank_flags */
 typedef struct cr_cmd cr_cmd;
 
 /* A running command. */
+/* A command and its arguments. */
+typedef struct cr_queued {
+    const cr_cmd *cmd;
+    int n;
+    char **args;
+} cr_queued;
+
 typedef struct cr_ui {
     const cr_cmd *const *cmds; /* all commands, NULL-ended */
     const cr_cmd *cmd;         /* this one */
@@ -108,6 +115,8 @@ typedef struct cr_ui {
     const cr_cmd *next;
     int n_next;
     char **next_args;
+    cr_queued queue[4]; /* set by a command: these run next, one after the other */
+    int n_queue;
     int exit_code; /* set by a command: the process ends with it; 0: the code decides */
     cr_diag diag;
     cr_map shown; /* texts of the findings already printed */

@@ -29,6 +29,7 @@
     X(benchmark)                                                                                   \
     X(synth)                                                                                       \
     X(zoo)                                                                                         \
+    X(cruise)                                                                                      \
     X(scaffold)                                                                                    \
     X(help)                                                                                        \
     X(version)                                                                                     \

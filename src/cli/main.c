@@ -270,6 +270,10 @@ int main(int argc, char **argv) {
             ui.cmd = ui.next;
             code = run_command(&ui, ui.n_next, ui.next_args);
         }
+        for (int i = 0; code == CR_OK && i < ui.n_queue; i++) {
+            ui.cmd = ui.queue[i].cmd;
+            code = run_command(&ui, ui.queue[i].n, ui.queue[i].args);
+        }
         cr_log_progress(NULL);
         if (ui.comm)
             leave_ranks(&ui, code);

@@ -245,9 +245,27 @@ static cr_code take_flag(walk *w, const cr_opt *o, const char *value, cr_err *er
     return CR_OK;
 }
 
-static cr_code take_long(walk *w, const char *arg, cr_err *err) {
-    const char *name = arg + 2, *eq = strchr(name, '=');
+/* Returns the row that takes flags with dots; NULL: there is none. */
+static const cr_opt *dotted(const cr_opt_spec *spec) {
     const cr_opt *o;
+    for (size_t i = 0; (o = row_at(spec, i)); i++)
+        if (o->flags & CR_O_DOTTED) return o;
+    return NULL;
+}
+
+static cr_code take_long(walk *w, const char *arg, cr_err *err) {
+    const char *name = arg + 2, *eq = strchr(name, '='), *dot = strchr(name, '.');
+    const cr_opt *o = dot && (!eq || dot < eq) ? dotted(w->spec) : NULL;
+    if (o) {
+        const char *next = w->i + 1 < w->argc ? w->argv[w->i + 1] : NULL;
+        w->last_bool = NULL;
+        if (!eq && next && !looks_like_flag(next)) { /* --a.b value */
+            name = cr_arena_printf(w->arena, "%s=%s", name, next);
+            w->i++;
+        }
+        mark(w, o);
+        return take_value(w->spec, o, name, w->arena, err);
+    }
     CR_TRY(find(w->spec, plain_name(w->arena, name, eq ? (size_t)(eq - name) : strlen(name)), &o,
                 err));
     return take_flag(w, o, eq ? eq + 1 : NULL, err);

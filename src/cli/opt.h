@@ -27,11 +27,12 @@ typedef enum cr_opt_type {
 
 enum {
     CR_O_REQUIRED = 1,
-    CR_O_LATER = 2,  /* known, its capability is not in this version: using it is an error */
-    CR_O_STOP = 4,   /* reading ends here and nothing else is checked (--help) */
-    CR_O_PATH = 8,   /* of STR and LIST: a path; cr_opt_paths makes it a local one */
-    CR_O_PATHS = 16, /* the same: a comma-separated list of globs */
-    CR_O_JSON = 32,  /* of STR: a JSON object; one without its quotes is told */
+    CR_O_LATER = 2,   /* known, its capability is not in this version: using it is an error */
+    CR_O_STOP = 4,    /* reading ends here and nothing else is checked (--help) */
+    CR_O_PATH = 8,    /* of STR and LIST: a path; cr_opt_paths makes it a local one */
+    CR_O_PATHS = 16,  /* the same: a comma-separated list of globs */
+    CR_O_DOTTED = 64, /* of LIST: takes every flag with a dot in its name, as its text name=value */
+    CR_O_JSON = 32,   /* of STR: a JSON object; one without its quotes is told */
 };
 
 typedef struct cr_opt_list {

@@ -156,6 +156,20 @@ static const char *script_module(const char *path, char out[128]) {
     return out;
 }
 
+/* Are these flags of Cruise's command line, as --config=x.yaml --fit? */
+static bool is_cruise(int argc, char **argv) {
+    static const char *const flags[] = {"--config", "--fit",          "--val",     "--test",
+                                        "--trace",  "--print_config", "--trainer", NULL};
+    for (int i = 0; i < argc; i++)
+        for (int k = 0; flags[k]; k++) {
+            size_t n = strlen(flags[k]);
+            if (strncmp(argv[i], flags[k], n) == 0 &&
+                (!argv[i][n] || argv[i][n] == '=' || argv[i][n] == '.'))
+                return true;
+        }
+    return false;
+}
+
 /* Is it a word or script of ModelZoo's run interface, as run_deepfm or run_deepfm.py? */
 static bool is_run_word(const char *word) {
     return strncmp(word, "run_", 4) == 0 && word[4] && !strchr(word, '/');
@@ -191,6 +205,8 @@ cr_code cr_wrap_find(const cr_cmd *const *cmds, int argc, char **argv, const cr_
         i--;
     } else {
         *cmd = cr_cmd_find(cmds, strcmp(base, "torchrun") == 0 ? base : argv[i]);
+        if (strcmp(argv[i], "run") == 0 && is_cruise(argc - i - 1, argv + i + 1))
+            *cmd = cr_cmd_find(cmds, "cruise");
         if (!*cmd && is_run_word(argv[i])) { /* run_deepfm: the word names the model */
             *cmd = cr_cmd_find(cmds, "zoo");
             *first = i;

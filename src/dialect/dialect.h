@@ -23,6 +23,10 @@ typedef struct cr_dialect {
 
 /* cr_dialect_load reads a config file of any of these programs into a tree of crank's keys. */
 CR_CHECKED cr_code cr_dialect_load(cr_conf_doc *doc, const char *path, cr_diag *diag);
+/* cr_dialect_rewrite does the same with a tree that is there already. */
+CR_CHECKED cr_code cr_dialect_rewrite(cr_conf_doc *doc, cr_diag *diag);
+/* cr_cruise_test_paths returns the globs of the test data in a config of Cruise; NULL: none. */
+const char *cr_cruise_test_paths(cr_arena *a, const cr_conf_node *root);
 /* cr_dialect_key returns the first entry whose message and key are among the pairs; the last pair
  * is {NULL}. A message may be repeated. */
 const cr_conf_entry *cr_dialect_key(const cr_conf_doc *doc, const char *const pairs[][2]);

@@ -31,6 +31,10 @@ cr_code cr_dialect_load(cr_conf_doc *doc, const char *path, cr_diag *diag) {
                     "with");
         return CR_ECONF;
     }
+    return cr_dialect_rewrite(doc, diag);
+}
+
+cr_code cr_dialect_rewrite(cr_conf_doc *doc, cr_diag *diag) {
     for (const cr_dialect *const *d = dialects; *d; d++) {
         const cr_conf_entry *sign = (*d)->sign(doc);
         if (sign) return (*d)->rewrite(doc, sign, diag);

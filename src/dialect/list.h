@@ -11,7 +11,8 @@
 /* clang-format off */
 #define CR_DIALECTS(X)                                                                             \
     X(native)                                                                                      \
-    X(easyrec)
+    X(easyrec)                                                                                     \
+    X(cruise)
 /* clang-format on */
 
 #define CR_DIALECT_DECLARE(d) extern const cr_dialect cr_dialect_##d;

@@ -91,6 +91,8 @@ typedef struct cr_sched_type {
     /* rate after t finished scheduler steps, from the optimizer's base lr */
     double (*rate)(const void *conf, double base_lr, int64_t t);
     bool (*by_epoch)(const void *conf); /* NULL: by step */
+    /* instead of both, for a schedule that counts steps and epochs; NULL: none */
+    double (*rate_of)(const void *conf, double base_lr, int64_t steps, int64_t epochs);
 } cr_sched_type;
 extern const cr_oneof cr_sched_family;
 

@@ -318,6 +318,7 @@ double cr_optim_rate(const cr_choice *optim, const cr_choice *sched, int64_t ste
     const cr_sched_type *type = sched->m->type;
     double lr = ((const cr_optim_conf *)optim->conf)->lr;
     if (lr == 0) return 0;
+    if (type->rate_of) return type->rate_of(sched->conf, lr, steps, epochs);
     bool by_epoch = type->by_epoch && type->by_epoch(sched->conf);
     return type->rate(sched->conf, lr, by_epoch ? epochs : steps);
 }

@@ -14,7 +14,8 @@
     X(manual_step_learning_rate, manual)                                                           \
     X(cosine_annealing_learning_rate, cosine)                                                      \
     X(cosine_annealing_warm_restarts_learning_rate, restarts)                                      \
-    X(linear_decay_learning_rate, linear)
+    X(linear_decay_learning_rate, linear)                                                          \
+    X(warmup_decay_learning_rate, warm)
 
 #define CR_SCHED_DECLARE(key, s)                                                                   \
     extern const cr_msg cr_sched_##s##_msg;                                                        \

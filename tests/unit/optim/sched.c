@@ -94,6 +94,25 @@ TEST(chosen) {
     CHECK(cr_optim_of(&o) == &cr_optim_row_sgd);
 }
 
+/* the warm-up counts steps, the fall counts epochs or the steps after it */
+TEST(warm_in_steps) {
+    const void *c = CONF(warm, "warmup_size: 10, decay: LINEAR, decay_size: 5, by_epoch: true, "
+                               "end_factor: 0.2");
+    CHECK_NEAR(cr_sched_warm.rate_of(c, 0.1, 0, 0), 0, 0, 0);
+    CHECK_NEAR(cr_sched_warm.rate_of(c, 0.1, 4, 3), 0.04, 0, 1e-12);
+    CHECK_NEAR(cr_sched_warm.rate_of(c, 0.1, 10, 0), 0.1, 0, 1e-12);
+    CHECK_NEAR(cr_sched_warm.rate_of(c, 0.1, 999, 2), 0.1 * (1 - 0.8 * 2 / 5), 0, 1e-12);
+    CHECK_NEAR(cr_sched_warm.rate_of(c, 0.1, 999, 7), 0.02, 0, 1e-12);
+    c = CONF(warm, "warmup_size: 10, decay: LINEAR, decay_size: 20, min_learning_rate: 0.01");
+    CHECK_NEAR(cr_sched_warm.rate_of(c, 0.1, 20, 9), 0.05, 0, 1e-12);
+    CHECK_NEAR(cr_sched_warm.rate_of(c, 0.1, 30, 9), 0.01, 0, 1e-12);
+    c = CONF(warm, "decay: COSINE, decay_size: 30");
+    CHECK_NEAR(cr_sched_warm.rate_of(c, 0.1, 20, 0), 0.05, 0, 1e-12);
+    CHECK_NEAR(cr_sched_warm.rate_of(c, 0.1, 90, 0), 0, 1e-15, 0);
+    c = CONF(warm, "warmup_size: 2");
+    CHECK_NEAR(cr_sched_warm.rate_of(c, 0.1, 77, 7), 0.1, 0, 0);
+}
+
 TEST(constant) {
     CHECK(cr_sched_constant.rate(NULL, 0.3, 12345) == 0.3);
     CHECK(cr_sched_constant.by_epoch == NULL);
@@ -107,4 +126,4 @@ TEST(by_epoch) {
 }
 
 TEST_MAIN(CASE(exponential), CASE(other_curves), CASE(restarts_far_out), CASE(chosen),
-          CASE(constant), CASE(by_epoch))
+          CASE(warm_in_steps), CASE(constant), CASE(by_epoch))

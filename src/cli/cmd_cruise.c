@@ -1,0 +1,397 @@
+/*
+ * cmd_cruise.c - `crank run --config=x.yaml --fit`, the command line of Cruise and Gandalf; also
+ * `crank cruise ...`.
+ *
+ * Files, section files and overrides become one tree, in which every value keeps its place. It is
+ * checked as a whole first, so that every mistake is told at the user's own line or flag. Then it
+ * is written to the folder of the run as config.yaml, and train, eval and export run with that
+ * file.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "cli/cli.h"
+#include "conf/tree.h"
+#include "dialect/dialect.h"
+
+typedef struct args {
+    cr_opt_list config, dotted, words;
+    const char *trainer, *model, *data, *checkpoint_path, *export_dir, *log_format;
+    bool fit, val, test, trace, print_config;
+    int64_t threads;
+} args;
+
+static const cr_opt opts[] = {
+    CR_OPT_(args, config, CR_O_LIST, 'c', CR_O_PATH, "FILE", NULL, "none", 0, 0,
+            "config with trainer, model and data; of several, later values win"),
+    CR_OPT_STR(args, trainer, CR_O_PATH, "FILE", "none", "the section trainer, from its own file"),
+    CR_OPT_STR(args, model, CR_O_PATH, "FILE", "none", "the section model"),
+    CR_OPT_STR(args, data, CR_O_PATH, "FILE", "none", "the section data"),
+    CR_OPT_AT(args, dotted, "SECTION.KEY", CR_O_LIST, 0, CR_O_DOTTED, "VALUE", NULL, "none", 0, 0,
+              "one value, at any depth: --trainer.max_epochs=3"),
+    CR_OPT_(args, words, CR_O_LIST, 0, 0, "KEY=VALUE", NULL, "none", 0, 0,
+            "one value that the config has, without a flag: data.data_factory.batch_size=64"),
+    CR_OPT_BOOL(args, fit, 0, "train"),
+    CR_OPT_BOOL(args, val, 0, "evaluate on the data of val_input_dir"),
+    CR_OPT_BOOL(args, test, 0, "evaluate on the data of test_input_dir"),
+    CR_OPT_BOOL(args, trace, 0, "export a model to serve"),
+    CR_OPT_STR(args, checkpoint_path, CR_O_PATH, "PATH", "the newest of the run",
+               "checkpoint of --val, --test and --trace"),
+    CR_OPT_STR(args, export_dir, CR_O_PATH, "DIR", "export in the folder of the run",
+               "folder of --trace"),
+    CR_OPT_BOOL(args, print_config, 0, "print the config with all overrides and end"),
+    CR_OPT_STR(args, log_format, 0, "FORMAT", "none", "dllogger or tcap, as in crank train"),
+    CR_OPT_THREADS(args),
+    CR_OPT_END,
+};
+
+#define MAX_DOCS 64
+
+typedef struct job {
+    cr_ui *ui;
+    cr_arena *a;
+    cr_conf_doc doc;            /* everything together */
+    cr_conf_doc docs[MAX_DOCS]; /* what it came from; their texts are in use */
+    int n_docs;
+    const char *dir, *config; /* folder of the run, and the file in it */
+    bool resumes;
+} job;
+
+/* ---- one tree of many ---- */
+
+static void merge(job *j, cr_conf_node *to, const cr_conf_node *from) {
+    for (size_t i = 0; i < from->n; i++) {
+        const cr_conf_entry *e = &from->v[i];
+        cr_conf_node *old = cr_conf_find(to, e->key);
+        if (old && old->kind == CR_NODE_MAP && e->val->kind == CR_NODE_MAP)
+            merge(j, old, e->val);
+        else
+            cr_tree_put(&j->doc, to, e->key, e->at, e->val);
+    }
+}
+
+static cr_code next_doc(job *j, cr_conf_doc **d) {
+    if (j->n_docs == MAX_DOCS)
+        return cr_ui_wrong(j->ui, "more than %d files and overrides; put the values into a file",
+                           MAX_DOCS);
+    *d = &j->docs[j->n_docs++];
+    cr_conf_doc_init(*d);
+    return CR_OK;
+}
+
+static cr_code add_file(job *j, const char *path, const char *section) {
+    cr_conf_doc *d = NULL;
+    CR_TRY(next_doc(j, &d));
+    CR_TRY(cr_conf_load(d, path, &j->ui->diag));
+    merge(j, section ? cr_tree_child(&j->doc, j->doc.root, section, d->root->at) : j->doc.root,
+          d->root);
+    return CR_OK;
+}
+
+/* Reads the value of an override, which is YAML. Its place is the override itself. */
+static cr_code read_value(job *j, const char *flag, const char *value, const cr_conf_node **out) {
+    cr_conf_doc *d = NULL;
+    CR_TRY(next_doc(j, &d));
+    const char *text = cr_arena_printf(j->a, "value: %s", value);
+    CR_TRY(cr_conf_parse(d, CR_SYNTAX_YAML, flag, text, strlen(text), &j->ui->diag));
+    *out = cr_conf_find(d->root, "value");
+    return CR_OK;
+}
+
+/* Applies --a.b.c=value: maps on the way are made. */
+static cr_code set_dotted(job *j, const char *text) {
+    const char *eq = strchr(text, '=');
+    const char *flag = cr_arena_printf(j->a, "--%s", text);
+    const cr_conf_node *value;
+    if (!eq) return cr_ui_wrong(j->ui, "--%s needs a value; write --%s=VALUE", text, text);
+    CR_TRY(read_value(j, flag, eq + 1, &value));
+    cr_conf_node *at = j->doc.root;
+    cr_loc loc = {flag, 1, 3};
+    for (const char *p = text; p < eq;) {
+        size_t n = strcspn(p, ".=");
+        const char *key = cr_arena_strndup(j->a, p, n);
+        if (p + n >= eq) {
+            cr_conf_node *v = cr_tree_copy(&j->doc, value);
+            if (v) v->at = loc;
+            if (v) cr_tree_put(&j->doc, at, key, loc, v);
+            break;
+        }
+        at = cr_tree_child(&j->doc, at, key, loc);
+        if (at->kind != CR_NODE_MAP)
+            return cr_ui_wrong(j->ui, "%s: '%s' is no map of keys", flag, key);
+        p += n + 1;
+    }
+    return CR_OK;
+}
+
+/* Applies a.b[0].c=value: every element of the path must be there. */
+static cr_code set_word(job *j, const char *text) {
+    const char *eq = strchr(text, '=');
+    const cr_conf_node *value;
+    if (!eq)
+        return cr_ui_wrong(j->ui, "'%s' must be key=value, or a flag that begins with --", text);
+    CR_TRY(read_value(j, text, eq + 1, &value));
+    cr_conf_node *at = j->doc.root, **slot = NULL;
+    for (const char *p = text; p < eq;) {
+        size_t n = *p == '[' ? 0 : strcspn(p, ".[=");
+        const char *key = cr_arena_strndup(j->a, p, n);
+        if (n) {
+            size_t i = 0;
+            while (at->kind == CR_NODE_MAP && i < at->n && strcmp(at->v[i].key, key) != 0)
+                i++;
+            if (at->kind != CR_NODE_MAP || i == at->n)
+                return cr_ui_wrong(j->ui, "'%s': there is no '%s' in %s; write --%s to add it",
+                                   text, key,
+                                   p == text ? "the config"
+                                             : cr_arena_strndup(j->a, text, (size_t)(p - text - 1)),
+                                   text);
+            slot = &at->v[i].val;
+            p += n;
+        } else {
+            char *end;
+            long i = strtol(p + 1, &end, 10);
+            if (*end != ']' || at->kind != CR_NODE_LIST || i < 0 || (size_t)i >= at->n)
+                return cr_ui_wrong(j->ui, "'%s': %.*s is no list with such an item", text,
+                                   (int)(p - text), text);
+            slot = &at->v[i].val;
+            p = end + 1;
+        }
+        at = *slot;
+        if (*p == '.') p++;
+    }
+    cr_conf_node *v = cr_tree_copy(&j->doc, value);
+    if (!slot || !v) return cr_ui_wrong(j->ui, "'%s' must be key=value", text);
+    v->at = (cr_loc){cr_arena_strdup(j->a, text), 1, 1};
+    /* Python's words for bools */
+    if (strcmp(v->text ? v->text : "", "True") == 0) v->text = "true";
+    if (strcmp(v->text ? v->text : "", "False") == 0) v->text = "false";
+    if (v->kind == CR_NODE_SCALAR) v->len = strlen(v->text);
+    *slot = v;
+    return CR_OK;
+}
+
+static cr_code collect(job *j, const args *a) {
+    for (int i = 0; i < a->config.n; i++)
+        CR_TRY(add_file(j, a->config.v[i], NULL));
+    if (a->trainer) CR_TRY(add_file(j, a->trainer, "trainer"));
+    if (a->model) CR_TRY(add_file(j, a->model, "model"));
+    if (a->data) CR_TRY(add_file(j, a->data, "data"));
+    for (int i = 0; i < a->dotted.n; i++)
+        CR_TRY(set_dotted(j, a->dotted.v[i]));
+    for (int i = 0; i < a->words.n; i++)
+        CR_TRY(set_word(j, a->words.v[i]));
+    return CR_OK;
+}
+
+/* ---- YAML of any tree ---- */
+
+static void put_scalar(cr_buf *out, const cr_conf_node *n) {
+    bool plain = !n->quoted && n->len > 0;
+    for (size_t i = 0; i < n->len; i++)
+        plain = plain && (isalnum((unsigned char)n->text[i]) || strchr("_./+~-", n->text[i]));
+    if (n->len == 0 && !n->quoted)
+        cr_buf_str(out, "null");
+    else if (plain)
+        cr_buf_add(out, n->text, n->len);
+    else
+        cr_json_escape(out, n->text, n->len);
+}
+
+static void put_tree(cr_buf *out, const cr_conf_node *n, int indent) {
+    for (size_t i = 0; i < n->n; i++) {
+        const cr_conf_node *v = n->v[i].val;
+        cr_buf_printf(out, "%*s", indent, "");
+        if (n->kind == CR_NODE_LIST)
+            cr_buf_char(out, '-');
+        else {
+            cr_conf_node key = {.kind = CR_NODE_SCALAR, .text = n->v[i].key};
+            key.len = strlen(key.text);
+            /* a number as a key is a text, as 7 in feature_norm_info */
+            put_scalar(out, &key);
+            cr_buf_char(out, ':');
+        }
+        if (v->kind == CR_NODE_SCALAR) {
+            cr_buf_char(out, ' ');
+            put_scalar(out, v);
+            cr_buf_char(out, '\n');
+        } else if (v->n == 0) {
+            cr_buf_str(out, v->kind == CR_NODE_MAP ? " {}\n" : " []\n");
+        } else {
+            cr_buf_char(out, '\n');
+            put_tree(out, v, indent + 2);
+        }
+    }
+}
+
+/* ---- the run ---- */
+
+/* Looks for mistakes in the whole; the tree itself is not changed. What is not a mistake is told
+ * when the run reads its file. */
+static cr_code check_all(job *j) {
+    cr_conf_doc copy;
+    cr_diag found;
+    cr_diag_init(&found);
+    cr_conf_doc_init(&copy);
+    copy.path = j->doc.path;
+    copy.syntax = CR_SYNTAX_YAML;
+    copy.root = cr_tree_copy(&copy, j->doc.root);
+    cr_code code = copy.root ? cr_dialect_rewrite(&copy, &found) : CR_ECONF;
+    if (code != CR_OK) cr_diag_append(&j->ui->diag, &found);
+    cr_ui_findings(j->ui); /* places point into the trees */
+    cr_conf_doc_clear(&copy);
+    cr_diag_clear(&found);
+    return code;
+}
+
+static const cr_conf_node *trainer_key(const job *j, const char *key) {
+    const cr_conf_node *t = cr_conf_find(j->doc.root, "trainer");
+    return t && t->kind == CR_NODE_MAP ? cr_conf_find(t, key) : NULL;
+}
+
+static bool has_checkpoint(job *j, const char *dir) {
+    char **names;
+    size_t n;
+    cr_err err;
+    if (cr_list_dir(j->a, dir, &names, &n, &err) != CR_OK) return false;
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(names[i], "model.ckpt-", 11) == 0) return true;
+    return false;
+}
+
+/* Chooses the folder of the run: default_root_dir, or version_N in it. A run that resumes takes the
+ * last version that has a checkpoint; a new one the first number that is free. */
+static cr_code choose_dir(job *j, bool fit) {
+    const cr_conf_node *root = trainer_key(j, "default_root_dir");
+    const cr_conf_node *versions = trainer_key(j, "enable_versions");
+    const cr_conf_node *resume = trainer_key(j, "resume_ckpt_path");
+    bool numbered = true;
+    const char *base = root && root->kind == CR_NODE_SCALAR && root->len ? root->text : NULL;
+    if (!base || strcmp(base, "null") == 0)
+        return cr_ui_wrong(j->ui, "trainer.default_root_dir is not set; name the folder of the run "
+                                  "with --trainer.default_root_dir=DIR");
+    if (versions && versions->kind == CR_NODE_SCALAR) (void)cr_conf_read_bool(versions, &numbered);
+    /* Gandalf resumes by default; null starts anew, and a path gives only the first weights */
+    bool automatic =
+        !resume || (resume->kind == CR_NODE_SCALAR && strcmp(resume->text, "auto") == 0);
+    const char *last = NULL, *free_dir = base;
+    if (numbered) {
+        free_dir = NULL;
+        for (int i = 0; !free_dir; i++) {
+            const char *dir = cr_arena_printf(j->a, "%s/version_%d", base, i);
+            if (!cr_path_exists(dir))
+                free_dir = dir;
+            else if (has_checkpoint(j, dir))
+                last = dir;
+        }
+    } else if (has_checkpoint(j, base)) {
+        last = base;
+    }
+    if (!fit && !last)
+        return cr_ui_wrong(j->ui, "%s has no checkpoint; run with --fit first", base);
+    j->resumes = fit && automatic && last;
+    j->dir = !fit || j->resumes ? last : free_dir;
+    j->config = cr_path_join(j->a, j->dir, "config.yaml");
+    return CR_OK;
+}
+
+static cr_code write_config(job *j) {
+    cr_buf out;
+    cr_err err;
+    cr_buf_init(&out);
+    put_tree(&out, j->doc.root, 0);
+    cr_code code = cr_mkdirs(j->dir, &err);
+    if (code == CR_OK) code = cr_file_write(j->config, out.data, out.n, &err);
+    cr_buf_clear(&out);
+    return code == CR_OK ? CR_OK : cr_ui_fail(j->ui, &err);
+}
+
+/* Adds a command that runs after this one. */
+static void queue(job *j, const args *a, const char *name, const char *more, bool checkpoint) {
+    cr_queued *q = &j->ui->queue[j->ui->n_queue++];
+    char **v = CR_NEW_N(j->a, char *, 8);
+    int n = 0;
+    v[n++] = cr_arena_strdup(j->a, j->config);
+    v[n++] = cr_arena_printf(j->a, "--model_dir=%s", j->dir);
+    if (more) v[n++] = cr_arena_strdup(j->a, more);
+    if (checkpoint && a->checkpoint_path)
+        v[n++] = cr_arena_printf(j->a, "--checkpoint_path=%s", a->checkpoint_path);
+    if (a->threads) v[n++] = cr_arena_printf(j->a, "--threads=%lld", (long long)a->threads);
+    if (a->log_format && strcmp(name, "train") == 0)
+        v[n++] = cr_arena_printf(j->a, "--log_format=%s", a->log_format);
+    *q = (cr_queued){cr_cmd_find(j->ui->cmds, name), n, v};
+}
+
+static cr_code go(job *j, const args *a) {
+    const char *test = cr_cruise_test_paths(j->a, j->doc.root);
+    if (a->test && !test)
+        return cr_ui_wrong(j->ui, "--test needs data.dataset.test_input_dir; add it");
+    CR_TRY(choose_dir(j, a->fit));
+    if (a->fit) {
+        CR_TRY(write_config(j));
+        queue(j, a, "train", j->resumes ? "--continue_train" : NULL, false);
+    }
+    if (a->val) queue(j, a, "eval", NULL, true);
+    if (a->test) queue(j, a, "eval", cr_arena_printf(j->a, "--eval_input_path=%s", test), true);
+    if (a->trace)
+        queue(j, a, "export",
+              cr_arena_printf(j->a, "--export_dir=%s",
+                              a->export_dir ? a->export_dir : cr_path_join(j->a, j->dir, "export")),
+              true);
+    return CR_OK;
+}
+
+static cr_code run(cr_ui *ui, const void *flags) {
+    const args *a = flags;
+    job *j = CR_NEW(&ui->arena, job);
+    j->ui = ui;
+    j->a = &ui->arena;
+    if (a->config.n == 0 && !a->trainer && !a->model && !a->data)
+        return cr_ui_wrong(ui, "no config is given; write --config=FILE");
+    if (!a->fit && !a->val && !a->test && !a->trace && !a->print_config)
+        return cr_ui_wrong(ui, "nothing is to be done; add --fit, --val, --test, --trace or "
+                               "--print_config");
+    cr_conf_doc_init(&j->doc);
+    j->doc.syntax = CR_SYNTAX_YAML;
+    j->doc.path = a->config.n ? a->config.v[0] : "the command line";
+    j->doc.root = cr_conf_new(&j->doc, CR_NODE_MAP, (cr_loc){j->doc.path, 1, 1});
+    cr_code code = collect(j, a);
+    if (code == CR_OK) code = check_all(j);
+    if (code == CR_OK && a->print_config) {
+        cr_buf out;
+        cr_buf_init(&out);
+        put_tree(&out, j->doc.root, 0);
+        cr_ui_say("%s", out.data ? out.data : "");
+        cr_buf_clear(&out);
+    } else if (code == CR_OK) {
+        code = go(j, a);
+    }
+    cr_ui_findings(ui);
+    cr_conf_doc_clear(&j->doc);
+    for (int i = 0; i < j->n_docs; i++)
+        cr_conf_doc_clear(&j->docs[i]);
+    return code;
+}
+
+static const char *const examples[] = {
+    "crank run --config=x.yaml --fit",
+    "crank run --config=x.yaml --fit --val --trainer.max_epochs=3 "
+    "--data.data_factory.batch_size=64",
+    "crank run --config=x.yaml --trace --export_dir=export",
+    NULL,
+};
+
+const cr_cmd cr_cmd_cruise = {
+    .name = "cruise",
+    .help = "Run a config of Cruise or Gandalf; also crank run --config=FILE",
+    .about = "crank check, config and train take such a file as well.\n",
+    .operand = "[KEY=VALUE]",
+    .operand_opt = "words",
+    .opts = opts,
+    .args_size = sizeof(args),
+    .examples = examples,
+    .run = run,
+};

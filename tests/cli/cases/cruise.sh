@@ -1,0 +1,96 @@
+# a config of Cruise: strict keys, overrides, training, validation, export
+rows() { # rows N SEED: label and four slots; the label follows two of them
+    awk -v n="$1" -v s="$2" 'BEGIN { srand(s); for (i = 0; i < n; i++) {
+        a = int(rand() * 100); b = rand(); c = rand() < 0.2 ? -1 : rand() * 10; d = rand()
+        y = (a / 100 + b + rand() * 0.4 > 1.2)
+        printf "%d|%g|%g|%g|%g|[%g,%g]\n", y, a, b, c, d, rand(), y ? 0.8 : 0.3 } }'
+}
+make() { # make FOLDER N SEED
+    mkdir -p "$1"
+    rows "$2" "$3" >rows.txt
+    pq_make "$1/part-0.parquet" 'label:int32, slot_0:float, slot_1:float, slot_2:float, slot_3:float, asr:list<float>' 100 <rows.txt
+}
+make data/train/20230101 300 1
+make data/train/20230102 300 2
+make data/train/20230205 300 3
+make data/val/20230103 200 4
+make data/test/20230104 200 5
+cat >x.yaml <<'END'
+trainer:
+  default_root_dir: run
+  default_hdfs_dir: null
+  project_name: gandalf
+  experiment_name: me/demo
+  max_epochs: 2
+  val_check_interval: 10
+  precision: 32
+  log_every_n_steps: 1
+model:
+  type: AutoDisNNASR
+  features: {feature_num: 5, bucket_num: 4, bucket_dim: 8, slot_mask: [3, 4], layer_conf: [16, 16]}
+  kwargs:
+    dropout: 0.1
+    optimizer: {optimizer_name: AdamW, learning_rate: 0.002, wd: 0.01, wd_ignore_bias: true, custom_keys: {meta_emb: {lr_factor: 2}}}
+    lr_scheduler: {scheduler_name: LinearLrSchedulerWithWarmUp, warmup_steps: 5, total_iters: 5, end_factor: 0.2}
+data:
+  type: ParquetAutoDisDataModule
+  dataset:
+    input_dir: data/train
+    val_input_dir: data/val
+    test_input_dir: data/test
+    train_folder: 2023010[1-2]|20230205
+    val_folder: 20230103
+    test_folder: 20230104
+  feature_provider: {type: AutoDisFeatureProvider, feature_num: 5, slot_mask: [3, 4], feature_norm_info: {"0": [0, 100], "2": [0, 10]}, embedding_conf: {asr: 2}}
+  data_factory: {type: ParquetDataFactory, batch_size: 64, num_workers: 1, num_parallel_reads: 4}
+END
+run crank config x.yaml
+grep -q 'train_input_path: .*data/train/2023010\[1-2\]/\*parquet,data/train/20230205/\*parquet' "$out" || fail "other paths"
+grep -q 'model_dir: .*run' "$out" || fail "another model_dir"
+grep -q 'eval_batch_size: 32' "$out" || fail "the batch of validation is half of that of training"
+grep -q 'method=expression,expr=x == -1 ? 0 : min(max((x - (0)) / 100, 0), 1)' "$out" || fail "another normalizer"
+[ "$(grep -c 'GANDALF' "$out")" = 3 ] || fail "other slots"
+run crank check x.yaml
+run crank run --config=x.yaml --fit --val --test --trace --threads 1
+has_out "metrics on 200 rows"
+is_there run/version_0/config.yaml
+is_there run/version_0/export/pipeline.config
+grep -q '"train.rows": 1800' run/version_0/train_log.jsonl || fail "other rows"
+grep -q '"lr.g1": 0.0004' run/version_0/train_log.jsonl || fail "no warm-up in steps"
+auc=$(grep '"val.auc"' run/version_0/train_log.jsonl | tail -n 1 | sed 's/.*"val.auc": \([0-9.]*\).*/\1/')
+awk -v a="$auc" 'BEGIN { exit !(a > 0.8) }' || fail "the AUC is $auc"
+# a second run goes on where the first ended; null starts anew
+run crank run --config=x.yaml --fit --trainer.max_epochs=3 --threads 1
+is_gone run/version_1
+run crank run --config=x.yaml --fit --trainer.resume_ckpt_path=null --trainer.max_steps 3 --threads 1
+is_there run/version_1/model.ckpt-2
+# what is printed is the same config again; files of sections, later files, bare words
+run crank run --config=x.yaml --print_config --trainer.seed=7 'data.feature_provider.slot_mask[1]=4'
+cp "$out" y.yaml
+run crank cruise -c y.yaml --print_config
+cp "$out" z.yaml
+same y.yaml z.yaml
+grep -q '  seed: 7' y.yaml || fail "no seed"
+printf 'default_root_dir: other\nmax_steps: 2\n' >t.yaml
+run crank run --config=x.yaml --trainer=t.yaml --fit --threads 1
+is_there other/version_0/model.ckpt-1
+# all mistakes at once, at their places
+sed -e 's/max_epochs: 2/max_epoch: 2/' -e 's/AutoDisNNASR/AutoDiss/' -e 's/AdamW/Lion/' x.yaml >bad.yaml
+run crank run --config=bad.yaml --fit --data.data_factory.batch_sise=3
+ends 2
+has_err "bad.yaml:6:3: Cruise has no key 'max_epoch' in trainer; did you mean 'max_epochs'?"
+has_err "bad.yaml:11:3: model.type 'AutoDiss' is not registered; crank has AutoDisNN, AutoDisNNASR"
+has_err "bad.yaml:15:...: optimizer_name is 'Lion' and must be SGD, Adam or AdamW"
+has_err "--data.data_factory.batch_sise=3:1:3: Cruise has no key 'batch_sise' in data.data_factory; did you mean 'batch_size'?"
+run crank run --config=x.yaml
+ends 2
+has_err "crank cruise: nothing is to be done; add --fit, --val, --test, --trace or --print_config"
+run crank run --config=x.yaml --fit trainer.max_step=3
+ends 2
+has_err "crank cruise: 'trainer.max_step=3': there is no 'max_step' in trainer; write --trainer.max_step=3 to add it"
+run crank run --fit
+ends 2
+has_err "crank cruise: no config is given; write --config=FILE"
+run crank run --config=x.yaml --val --trainer.default_root_dir=nowhere
+ends 2
+has_err "crank cruise: nowhere has no checkpoint; run with --fit first"
