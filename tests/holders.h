@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "comm/mail.h"
 #include "graph/part.h"
 
 #define MAX_HOLDERS 8
@@ -23,10 +24,18 @@ typedef struct holders {
     const void *out[MAX_HOLDERS];
     const size_t *out_at[MAX_HOLDERS];
     int64_t meetings;
+    pthread_mutex_t post; /* of the letters of all */
     struct holder {
         struct holders *of;
         int number;
         cr_meet meet;
+        cr_mail mail;
+        struct letter { /* in the order in which they came */
+            struct letter *next;
+            int from;
+            size_t n;
+            char data[];
+        } * letters;
         void (*work)(struct holder *h, void *ctx);
         void *ctx;
         pthread_t thread;
@@ -86,6 +95,47 @@ static inline void holders_end(void *ctx) {
     h->started.out_at = NULL;
 }
 
+/* ---- letters ---- */
+
+static inline int holders_post(void *ctx, int to, const void *data, size_t n) {
+    holder *h = ctx;
+    struct letter *l = malloc(sizeof(*l) + n), **at = &h->of->v[to].letters;
+    *l = (struct letter){.from = h->number, .n = n};
+    memcpy(l->data, data, n);
+    pthread_mutex_lock(&h->of->post);
+    while (*at)
+        at = &(*at)->next;
+    *at = l;
+    pthread_mutex_unlock(&h->of->post);
+    return 0;
+}
+
+static inline bool holders_posted(void *ctx, int ticket) {
+    (void)ctx;
+    return ticket == 0;
+}
+
+static inline bool holders_peek(void *ctx, int *from, size_t *n) {
+    const holder *h = ctx;
+    pthread_mutex_lock(&h->of->post);
+    const struct letter *l = h->letters;
+    if (l) *from = l->from;
+    if (l) *n = l->n;
+    pthread_mutex_unlock(&h->of->post);
+    return l != NULL;
+}
+
+static inline void holders_take(void *ctx, int from, void *data, size_t n) {
+    holder *h = ctx;
+    pthread_mutex_lock(&h->of->post);
+    struct letter *l = h->letters;
+    h->letters = l->next;
+    pthread_mutex_unlock(&h->of->post);
+    if (l->from != from || l->n != n) abort();
+    memcpy(data, l->data, n);
+    free(l);
+}
+
 static inline void *holders_thread(void *p) {
     holder *h = p;
     h->work(h, h->ctx);
@@ -104,6 +154,7 @@ static inline void holders_run(holders *hs, const int *lanes, void (*work)(holde
         hs->lane[hs->n + 1] = hs->lane[hs->n] + (lanes[hs->n] == SERVER ? 0 : lanes[hs->n]);
     }
     pthread_barrier_init(&hs->gate, NULL, (unsigned)hs->n);
+    pthread_mutex_init(&hs->post, NULL);
     for (int k = 0; k < hs->n; k++) {
         holder *h = &hs->v[k];
         *h = (holder){.of = hs, .number = k, .work = work, .ctx = ctx};
@@ -116,12 +167,14 @@ static inline void holders_run(holders *hs, const int *lanes, void (*work)(holde
                             holders_end,
                             h,
                             hs->any_serves ? hs->serves : NULL};
+        h->mail = (cr_mail){k, hs->n, holders_post, holders_posted, holders_peek, holders_take, h};
     }
     for (int k = 0; k < hs->n; k++)
         pthread_create(&hs->v[k].thread, NULL, holders_thread, &hs->v[k]);
     for (int k = 0; k < hs->n; k++)
         pthread_join(hs->v[k].thread, NULL);
     pthread_barrier_destroy(&hs->gate);
+    pthread_mutex_destroy(&hs->post);
 }
 
 #endif

@@ -33,7 +33,8 @@ static const cr_opt opts[] = {
     CR_OPT_STR(args, autocast, 0, "BOOL", "from the config",
                "True: mixed_precision BF16, False: FP32; overrides the config"),
     CR_OPT_STR(args, strategy, 0, "NAME", "from the config, or sync",
-               "how workers and parameter servers work together: sync; overrides the config"),
+               "how workers and parameter servers work together: sync, half_async, async or geo; "
+               "overrides the config"),
     CR_OPT_ACCEPT(args),
     CR_OPT_SET(args),
     CR_OPT_THREADS(args),
@@ -152,6 +153,18 @@ static const char *started_as(cr_ui *ui) {
     return cr_arena_printf(&ui->arena, "crank launch --nproc-per-node %d -- train", p->size);
 }
 
+/* Puts the flags of Paddle's environment in front of the edits of the command line, which win. */
+static void add_flags(cr_ui *ui, cr_config_opts *c) {
+    const char **v;
+    int n = cr_servers_flags(&ui->arena, &v);
+    if (n == 0 || !ui->comm || cr_comm_servers(ui->comm) == 0) return;
+    const char **all = CR_NEW_N(&ui->arena, const char *, n + c->n_set);
+    memcpy(all, v, sizeof *all * (size_t)n);
+    if (c->n_set) memcpy(all + n, c->set, sizeof *all * (size_t)c->n_set);
+    c->set = all;
+    c->n_set += n;
+}
+
 static cr_code run(cr_ui *ui, const void *flags) {
     const args *a = flags;
     cr_train_opts o = {
@@ -173,6 +186,7 @@ static cr_code run(cr_ui *ui, const void *flags) {
         return cr_ui_wrong(ui, "--log_json - and --log_format both write to standard output; give "
                                "--log_json a file");
     cr_config_from(&a->config, &o.config);
+    add_flags(ui, &o.config);
     CR_TRY(apply_autocast(ui, a, &o.config));
     if (a->strategy)
         add_set(ui, &o.config,

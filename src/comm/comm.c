@@ -5,6 +5,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,8 @@ typedef struct vote {
 struct cr_comm {
     const cr_comm_plug *plug;
     int rank, size, local_rank, local_size;
-    int64_t sent;
+    atomic_llong sent; /* a thread that posts letters adds to it */
+    cr_mail mail;
     int blamed;    /* see cr_comm_blamed */
     cr_code ended; /* the code of the vote that ended the job; CR_OK: none has */
     int64_t n_votes;
@@ -248,6 +250,48 @@ void cr_comm_share(cr_comm *c, void *data, size_t n, int from) {
     char why[CR_COMM_WHY] = "";
     if (!c->plug->share(data, n, from, why)) lost(c, why);
     if (from == c->rank) c->sent += (int64_t)n * (c->size - 1);
+}
+
+static int post(void *ctx, int to, const void *data, size_t n) {
+    cr_comm *c = ctx;
+    char why[CR_COMM_WHY] = "";
+    int ticket = 0;
+    if (!c->plug->post(to, data, n, &ticket, why)) lost(c, why);
+    c->sent += (long long)n;
+    return ticket;
+}
+
+static bool posted(void *ctx, int ticket) {
+    cr_comm *c = ctx;
+    char why[CR_COMM_WHY] = "";
+    int done = 0;
+    if (!c->plug->posted(ticket, &done, why)) lost(c, why);
+    return done != 0;
+}
+
+static bool peek(void *ctx, int *from, size_t *n) {
+    cr_comm *c = ctx;
+    char why[CR_COMM_WHY] = "";
+    int found = 0;
+    if (!c->plug->peek(&found, from, n, why)) lost(c, why);
+    return found != 0;
+}
+
+static void take(void *ctx, int from, void *data, size_t n) {
+    cr_comm *c = ctx;
+    char why[CR_COMM_WHY] = "";
+    if (!c->plug->take(from, data, n, why)) lost(c, why);
+}
+
+const cr_mail *cr_comm_mail(cr_comm *c) {
+    c->mail = (cr_mail){.self = c->rank,
+                        .n = c->size,
+                        .post = post,
+                        .posted = posted,
+                        .peek = peek,
+                        .take = take,
+                        .ctx = c};
+    return &c->mail;
 }
 
 cr_code cr_comm_vote(cr_comm *c, cr_code mine, bool wish, bool *any) {

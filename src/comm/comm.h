@@ -2,9 +2,10 @@
  * comm.h - the other ranks of a job: bytes go to them and come from them. Nothing is added up on
  * the way, so results do not depend on a library's order of additions (docs/design/comm.md).
  *
- * Opening, closing, and all functions that move bytes or vote are collective: every rank makes the
- * same calls in the same order, from the one thread that opened the comm. When the others cannot be
- * reached any more, nothing can go on: the process says so in one line and ends.
+ * Opening, closing, and all functions that move bytes or vote, except letters, are collective:
+ * every rank makes the same calls in the same order, from the one thread that opened the comm. When
+ * the others cannot be reached any more, nothing can go on: the process says so in one line and
+ * ends.
  */
 #ifndef CR_COMM_COMM_H
 #define CR_COMM_COMM_H
@@ -14,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "comm/mail.h"
 #include "comm/place.h"
 #include "comm/who.h"
 
@@ -69,6 +71,10 @@ int64_t cr_comm_votes(const cr_comm *c); /* votes so far */
 /* cr_comm_blamed: the first rank that could not go on in a vote; -1: none yet. Its message is the
  * one that people are to read. */
 int cr_comm_blamed(const cr_comm *c);
+
+/* cr_comm_mail returns the way of letters (mail.h); they may be posted by another thread than the
+ * one that opened the comm while that one makes no call. */
+const cr_mail *cr_comm_mail(cr_comm *c);
 
 /* bytes that this rank has sent so far */
 int64_t cr_comm_sent(const cr_comm *c);

@@ -3,14 +3,14 @@
  * exports one cr_comm_plug named cr_comm_plug_of. Nothing here includes mpi.h, so one crank fits
  * every flavour.
  *
- * All functions are called by one thread. An error ends in a text of at most CR_COMM_WHY bytes.
+ * One thread at a time calls the functions. An error ends in a text of at most CR_COMM_WHY bytes.
  */
 #ifndef CR_COMM_PLUG_H
 #define CR_COMM_PLUG_H
 
 #include <stddef.h>
 
-#define CR_COMM_ABI 4
+#define CR_COMM_ABI 5
 #define CR_COMM_WHY 256
 /* exchanges that may be under way at a time */
 #define CR_COMM_SLOTS 4
@@ -35,6 +35,11 @@ typedef struct cr_comm_plug {
                     char why[CR_COMM_WHY]);
     int (*arrived)(int slot, char why[CR_COMM_WHY]);
     int (*share)(void *data, size_t n, int from, char why[CR_COMM_WHY]); /* one rank's to all */
+    /* letters (mail.h): *ticket and *done are results; peek sets *found */
+    int (*post)(int to, const void *data, size_t n, int *ticket, char why[CR_COMM_WHY]);
+    int (*posted)(int ticket, int *done, char why[CR_COMM_WHY]);
+    int (*peek)(int *found, int *from, size_t *n, char why[CR_COMM_WHY]);
+    int (*take)(int from, void *data, size_t n, char why[CR_COMM_WHY]);
 } cr_comm_plug;
 
 #endif

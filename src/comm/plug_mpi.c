@@ -36,6 +36,12 @@ static struct flight {
 } flights[CR_COMM_SLOTS];
 
 /* Has an MPI call worked? If not, why says what failed. */
+/* letters that are being sent, by ticket */
+static struct letters {
+    MPI_Request *v; /* MPI_REQUEST_NULL: the ticket is free */
+    int n;
+} letters;
+
 static int fine(int e, const char *what, char why[CR_COMM_WHY]) {
     char text[MPI_MAX_ERROR_STRING] = "";
     int n = 0;
@@ -56,12 +62,12 @@ static void name_library(void) {
 }
 
 static int start(int *rank, int *size, int *local_rank, int *local_size, char why[CR_COMM_WHY]) {
-    int level, e = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
+    int level, e = MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level);
     if (e != MPI_SUCCESS) {
         snprintf(why, CR_COMM_WHY, "MPI does not start (error %d)", e);
         return 0;
     }
-    if (level < MPI_THREAD_FUNNELED) {
+    if (level < MPI_THREAD_SERIALIZED) {
         snprintf(why, CR_COMM_WHY, "this MPI does not work in programs with threads");
         return 0;
     }
@@ -222,6 +228,9 @@ static void finish(int quick) {
         free(flights[i].status);
     }
     memset(flights, 0, sizeof flights);
+    free(letters.v);
+    letters.v = NULL;
+    letters.n = 0;
 }
 
 static size_t piece_of(size_t n, size_t at) {
@@ -313,6 +322,64 @@ static int arrived(int slot, char why[CR_COMM_WHY]) {
                     "exchanging with other ranks", why);
 }
 
+/* ---- letters ---- */
+
+#define TAG_LETTER 102
+#define PEEK_EVERY 1024 /* looks without a letter between two looks for a roll call */
+
+static int post_letter(int to, const void *data, size_t n, int *ticket, char why[CR_COMM_WHY]) {
+    int k = 0;
+    while (k < letters.n && letters.v[k] != MPI_REQUEST_NULL)
+        k++;
+    if (k == letters.n) {
+        int more = letters.n ? 2 * letters.n : 64;
+        MPI_Request *v = realloc(letters.v, (size_t)more * sizeof *v);
+        if (!v) {
+            snprintf(why, CR_COMM_WHY, "out of memory for %d letters", more);
+            return 0;
+        }
+        for (int i = letters.n; i < more; i++)
+            v[i] = MPI_REQUEST_NULL;
+        letters.v = v;
+        letters.n = more;
+    }
+    *ticket = k;
+    return fine(MPI_Isend(data, (int)n, MPI_BYTE, to, TAG_LETTER, MPI_COMM_WORLD, &letters.v[k]),
+                "sending a letter", why);
+}
+
+/* A request that is done becomes MPI_REQUEST_NULL, which frees the ticket. */
+static int posted(int ticket, int *done, char why[CR_COMM_WHY]) {
+    MPI_Status st;
+    return fine(MPI_Test(&letters.v[ticket], done, &st), "sending a letter", why);
+}
+
+static int peek(int *found, int *from, size_t *n, char why[CR_COMM_WHY]) {
+    static int64_t misses;
+    MPI_Status st;
+    int count = 0;
+    if (!fine(MPI_Iprobe(MPI_ANY_SOURCE, TAG_LETTER, MPI_COMM_WORLD, found, &st),
+              "looking for letters", why))
+        return 0;
+    if (!*found) {
+        if (++misses % PEEK_EVERY == 0) take_calls(TAG_ASK, NULL, true);
+        return 1;
+    }
+    MPI_Get_count(&st, MPI_BYTE, &count);
+    *from = st.MPI_SOURCE;
+    *n = (size_t)count;
+    return 1;
+}
+
+static int take_letter(int from, void *data, size_t n, char why[CR_COMM_WHY]) {
+    static const char what[] = "receiving a letter";
+    MPI_Request r;
+    MPI_Status st;
+    return fine(MPI_Irecv(data, (int)n, MPI_BYTE, from, TAG_LETTER, MPI_COMM_WORLD, &r), what,
+                why) &&
+           wait_for(&r, &st, 1, what, why);
+}
+
 cr_comm_plug cr_comm_plug_of = {
     .abi = CR_COMM_ABI,
     .name = title,
@@ -324,4 +391,8 @@ cr_comm_plug cr_comm_plug_of = {
     .exchange = exchange,
     .arrived = arrived,
     .share = share,
+    .post = post_letter,
+    .posted = posted,
+    .peek = peek,
+    .take = take_letter,
 };

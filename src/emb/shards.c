@@ -34,6 +34,7 @@ enum { NOW, NEXT, N_SETS }; /* the requests of this pass, and those that were se
 typedef struct sharded {
     cr_owner owner;
     cr_shards *of;
+    int number;
     const cr_placing *placing;
     int half;
     request set[N_SETS];
@@ -50,6 +51,7 @@ typedef struct post {
 
 struct cr_shards {
     const cr_meet *meet;
+    const cr_shards_way *way; /* NULL: the exchanges of meet */
     cr_pool *pool;
     sharded **v;
     int n;
@@ -57,6 +59,7 @@ struct cr_shards {
     bool unsure;         /* this holder does not know its coming ids */
     bool ahead;          /* the fetch under way is for ids that were sent ahead */
     bool flying;         /* ids that were sent ahead are on their way */
+    bool sure;           /* what the other way has said of them */
     struct {             /* of each set of requests */
         post ids_out, ids_in, counts_out, counts_in;
     } sets[N_SETS];
@@ -422,6 +425,12 @@ static cr_code fetch(void *ctx, const int64_t *id, int64_t n, float *rows, int64
                      bool asked, cr_err *err) {
     (void)err;
     sharded *t = ctx;
+    const cr_shards_way *way = t->of->way;
+    if (way) {
+        way->fetch(way->ctx, t->number, id, n, rows, stride, asked);
+        t->of->n_asked[NOW]++;
+        return CR_OK;
+    }
     t->rows = rows;
     t->stride = stride;
     t->of->ahead = asked;
@@ -439,6 +448,7 @@ static cr_code fetched(void *ctx, cr_err *err) {
     if (s->n_asked[NOW] == 0) return CR_OK; /* the call for another table did it */
     CR_ASSERT(s->n_asked[NOW] == s->n && s->flying >= s->ahead);
     s->n_asked[NOW] = 0;
+    if (s->way) return s->way->fetched(s->way->ctx, err);
     s->set = s->ahead ? NEXT : NOW;
     if (s->ahead) {
         meet->exchange_end(meet->ctx);
@@ -454,6 +464,12 @@ static cr_code fetched(void *ctx, cr_err *err) {
 
 static void ask_ahead(void *ctx, const int64_t *id, int64_t n, bool sure) {
     sharded *t = ctx;
+    const cr_shards_way *way = t->of->way;
+    if (way) {
+        way->ask(way->ctx, t->number, id, n, sure);
+        t->of->n_asked[NEXT]++;
+        return;
+    }
     t->of->unsure |= !sure;
     note(t, NEXT, id, n);
 }
@@ -461,10 +477,15 @@ static void ask_ahead(void *ctx, const int64_t *id, int64_t n, bool sure) {
 static cr_code asked_ahead(void *ctx, bool *sure, cr_err *err) {
     cr_shards *s = ((sharded *)ctx)->of;
     const cr_meet *meet = s->meet;
-    *sure = s->flying;
+    *sure = s->way ? s->sure : s->flying;
     if (s->n_asked[NEXT] == 0) return CR_OK; /* the call for another table did it */
     CR_ASSERT(s->n_asked[NEXT] == s->n && !s->flying);
     s->n_asked[NEXT] = 0;
+    if (s->way) {
+        CR_TRY(s->way->asked(s->way->ctx, sure, err));
+        s->sure = *sure;
+        return CR_OK;
+    }
     s->set = NEXT;
     *sure = !s->unsure;
     s->unsure = false;
@@ -483,6 +504,7 @@ cr_code cr_shards_add(cr_shards *s, const cr_table_spec *spec, const cr_placing 
     int holders = s->meet->n, self = s->meet->self, held = 0;
     s->v = cr_realloc(s->v, (size_t)s->n * sizeof(sharded *),
                       (size_t)(s->n + 1) * sizeof(sharded *), what);
+    t->number = s->n;
     s->v[s->n++] = t;
     t->of = s;
     t->placing = placing;
@@ -508,4 +530,13 @@ cr_code cr_shards_add(cr_shards *s, const cr_table_spec *spec, const cr_placing 
     }
     *owner = &t->owner;
     return CR_OK;
+}
+
+void cr_shards_via(cr_shards *s, const cr_shards_way *way) {
+    CR_ASSERT(!s->flying && s->n_asked[NOW] == 0 && s->n_asked[NEXT] == 0);
+    s->way = way;
+}
+
+void cr_shards_sink(cr_shards *s, int table, cr_sink sink) {
+    s->v[table]->owner.sink = sink;
 }

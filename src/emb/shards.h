@@ -13,6 +13,18 @@
 #include "graph/part.h"
 
 typedef struct cr_shards cr_shards;
+
+/* Another way of rows and gradients than that of the holders' exchanges (docs/design/servers.md).
+ * The functions are those of cr_owner, with the number of the table in the order of cr_shards_add.
+ * fetched and asked are called once for all tables. */
+typedef struct cr_shards_way {
+    void *ctx;
+    void (*fetch)(void *ctx, int table, const int64_t *id, int64_t n, float *rows, int64_t stride,
+                  bool asked);
+    cr_code (*fetched)(void *ctx, cr_err *err);
+    void (*ask)(void *ctx, int table, const int64_t *id, int64_t n, bool sure);
+    cr_code (*asked)(void *ctx, bool *sure, cr_err *err);
+} cr_shards_way;
 /* meet and pool are borrowed. */
 cr_shards *cr_shards_new(const cr_meet *meet, cr_pool *pool);
 void cr_shards_free(cr_shards *s);
@@ -21,5 +33,10 @@ void cr_shards_free(cr_shards *s);
  * tables in the same order. */
 CR_CHECKED cr_code cr_shards_add(cr_shards *s, const cr_table_spec *spec, const cr_placing *placing,
                                  const cr_owner **owner, cr_err *err);
+/* cr_shards_via lets coming passes take another way; NULL: that of the holders again. No request
+ * may be under way. cr_shards_sink: an updater whose lanes have no other holders gives the
+ * gradients of a table to this sink. It is set before such an updater is made. */
+void cr_shards_via(cr_shards *s, const cr_shards_way *way);
+void cr_shards_sink(cr_shards *s, int table, cr_sink sink);
 
 #endif

@@ -167,8 +167,9 @@ int cr_updater_add(cr_updater *u, cr_table *t, const cr_use *uses, int n_uses) {
     source *s = &u->sources[u->n_sources];
     const cr_optim_conf *oc = t->optim_conf;
     const cr_owner *o = t->owner;
-    const cr_placing *placing = o ? o->placing : NULL;
-    CR_ASSERT(!placing || u->meet);
+    /* a batch without other holders goes to the owner's sink, wherever the rows lie */
+    const cr_placing *placing = o && u->meet ? o->placing : NULL;
+    CR_ASSERT(!o || placing || o->sink.take);
     *s = (source){.group = find_group(u, uses, n_uses)};
     float clip = oc && oc->gradient_clipping ? (float)oc->max_gradient : 0;
     cr_reduce_init(&s->reduce, t->D, clip, uses, n_uses);
@@ -240,6 +241,10 @@ cr_code cr_updater_group_next(cr_updater *u, const cr_batch *next, const int32_t
     u->next_batch = next;
     *out = &u->next;
     return CR_OK;
+}
+
+const cr_group *cr_updater_ids(const cr_updater *u, int t) {
+    return &u->groups.v[u->sources[t].group];
 }
 
 const cr_groups *cr_updater_groups(const cr_updater *u) {

@@ -35,6 +35,8 @@ void cr_updater_group(cr_updater *u, const cr_batch *b, const int32_t *const *ax
 CR_CHECKED cr_code cr_updater_fit(cr_updater *u, const cr_batch *b, cr_err *err);
 /* cr_updater_groups returns the lists of features that cr_updater_group groups. */
 const cr_groups *cr_updater_groups(const cr_updater *u);
+/* cr_updater_ids returns the distinct ids of table t, which cr_updater_group has found. */
+const cr_group *cr_updater_ids(const cr_updater *u, int t);
 /* cr_updater_group_next groups the batch after this one; its lists become those of
  * cr_updater_groups when cr_updater_group is called for that batch. */
 CR_CHECKED cr_code cr_updater_group_next(cr_updater *u, const cr_batch *next,

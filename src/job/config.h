@@ -17,11 +17,20 @@
 typedef struct cr_servers_conf {
     cr_conf_base base;
     const char *strategy; /* one of cr_strategy_names */
+    int64_t max_merge_var_num, send_queue_size, send_wait_times;
+    int64_t min_send_grad_num_before_recv;
+    bool independent_recv_thread, merge_sparse_grad, fake_rpc;
+    bool is_sgd_optimizer; /* valid only if it is given (cr_conf_has) */
+    int64_t k_steps;
+    int64_t rpc_deadline, rpc_retry_times, worker_update_interval_secs;
 } cr_servers_conf;
-typedef enum cr_strategy { CR_SYNC, CR_STRATEGIES } cr_strategy;
+typedef enum cr_strategy { CR_SYNC, CR_HALF_ASYNC, CR_ASYNC, CR_GEO, CR_STRATEGIES } cr_strategy;
 extern const char *const cr_strategy_names[];
 /* cr_strategy_find returns the strategy of a name, -1 when there is none. */
 int cr_strategy_find(const char *name);
+/* cr_servers_flags returns the settings that FLAGS_... of the environment give, as edits of the
+ * config ("train_config.servers.key=value"). */
+int cr_servers_flags(cr_arena *a, const char ***out);
 
 typedef struct cr_train_conf {
     cr_conf_base base;

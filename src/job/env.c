@@ -15,8 +15,13 @@
 
 extern char **environ;
 
-#define ONE_SEED     "all random numbers come from one seed; set TORCH_MANUAL_SEED or train_config.seed"
-#define BY_MPI       "ranks know their place from `crank launch` or from the launcher of MPI"
+#define ONE_SEED "all random numbers come from one seed; set TORCH_MANUAL_SEED or train_config.seed"
+#define BY_MPI   "ranks know their place from `crank launch` or from the launcher of MPI"
+#define BY_LETTERS                                                                                 \
+    "workers and parameter servers exchange letters by MPI, which needs no such number"
+#define OF_SERVERS(key)                                                                            \
+    "with parameter servers: `train_config.servers." key                                           \
+    "`; wins over the config, `--set` over both"
 #define IN_BYTES     "the planner of tables counts memory in bytes"
 #define NO_GPU       "crank runs models on CPUs as they are, and compiles nothing for GPUs"
 #define WHOLE        "an export is one folder with whole tables; --embedding_dtype says their type"
@@ -102,11 +107,45 @@ const cr_env cr_envs[] = {
      false},
     {"FORCE_LOAD_SHARDING_PLAN", CR_ENV_SWITCH, NULL, "0",
      "`1`: tables lie as `plan.json` of `model_dir` says, if it is there", NULL, false},
+    {"FLAGS_communicator_max_merge_var_num", CR_ENV_TEXT, NULL, NULL,
+     OF_SERVERS("max_merge_var_num"), NULL, false},
+    {"FLAGS_communicator_send_queue_size", CR_ENV_TEXT, NULL, NULL, OF_SERVERS("send_queue_size"),
+     NULL, false},
+    {"FLAGS_communicator_send_wait_times", CR_ENV_TEXT, NULL, NULL, OF_SERVERS("send_wait_times"),
+     NULL, false},
+    {"FLAGS_communicator_min_send_grad_num_before_recv", CR_ENV_TEXT, NULL, NULL,
+     OF_SERVERS("min_send_grad_num_before_recv"), NULL, false},
+    {"FLAGS_communicator_max_send_grad_num_before_recv", CR_ENV_TEXT, NULL, NULL,
+     OF_SERVERS("min_send_grad_num_before_recv") "; the older name", NULL, false},
+    {"FLAGS_communicator_independent_recv_thread", CR_ENV_TEXT, NULL, NULL,
+     OF_SERVERS("independent_recv_thread"), NULL, false},
+    {"FLAGS_communicator_is_sgd_optimizer", CR_ENV_TEXT, NULL, NULL, OF_SERVERS("is_sgd_optimizer"),
+     NULL, false},
+    {"FLAGS_communicator_merge_sparse_grad", CR_ENV_TEXT, NULL, NULL,
+     OF_SERVERS("merge_sparse_grad"), NULL, false},
+    {"FLAGS_communicator_fake_rpc", CR_ENV_TEXT, NULL, NULL, OF_SERVERS("fake_rpc"), NULL, false},
+    {"FLAGS_rpc_deadline", CR_ENV_TEXT, NULL, NULL, OF_SERVERS("rpc_deadline"), NULL, false},
+    {"FLAGS_rpc_retry_times", CR_ENV_TEXT, NULL, NULL, OF_SERVERS("rpc_retry_times"), NULL, false},
+    {"FLAGS_worker_update_interval_secs", CR_ENV_TEXT, NULL, NULL,
+     OF_SERVERS("worker_update_interval_secs"), NULL, false},
     {"CRANK_TEST_KILL", CR_ENV_TEXT, NULL, NULL,
      "for tests: `place:n` ends the process when it comes to that place for the n-th time", NULL,
      false},
     {"CRANK_TEST_NO_JIT", CR_ENV_TEXT, NULL, NULL,
      "for tests: set, regular expressions are not compiled to machine code", NULL, false},
+
+    {"FLAGS_communicator_thread_pool_size", CR_ENV_TEXT, NULL, NULL,
+     "threads that send and receive for a worker", BY_LETTERS, false},
+    {"FLAGS_communicator_merge_sparse_bucket", CR_ENV_TEXT, NULL, NULL,
+     "threads that merge gradients of rows", BY_LETTERS, false},
+    {"FLAGS_rpc_send_thread_num", CR_ENV_TEXT, NULL, NULL, "threads of a server that receive",
+     BY_LETTERS, false},
+    {"FLAGS_rpc_get_thread_num", CR_ENV_TEXT, NULL, NULL, "threads of a server that send",
+     BY_LETTERS, false},
+    {"FLAGS_rpc_prefetch_thread_num", CR_ENV_TEXT, NULL, NULL, "threads of a server that look up",
+     BY_LETTERS, false},
+    {"FLAGS_rpc_disable_reuse_port", CR_ENV_TEXT, NULL, NULL, "a choice of server ports",
+     BY_LETTERS, false},
 
     {"PYTHON_RANDOM_SEED", CR_ENV_TEXT, NULL, NULL, "seed of Python's random numbers", ONE_SEED,
      false},

@@ -233,6 +233,9 @@ static cr_code prepare(cr_job *j, const cr_job_opts *o, cr_diag *diag) {
         j->ranks.serves = roles(j);
         j->meet = &j->ranks;
     }
+    if (o->rounds && j->meet && j->meet->serves && c->train_config->servers)
+        j->strategy = (cr_strategy)cr_strategy_find(c->train_config->servers->strategy);
+    j->mail = j->comm ? cr_comm_mail(j->comm) : o->mail;
     j->batch = of_all(j, c->data_config->batch_size);
     j->lanes = cr_lanes_for(c->train_config->lanes, j->batch);
     if (j->comm && !o->no_batches) CR_TRY(divide_lanes(j, diag));

@@ -41,6 +41,10 @@ typedef struct cr_job {
     /* the processes that have other parts of a batch; NULL: this process has all of it */
     const cr_meet *meet;
     cr_meet ranks; /* meet points to it when the ranks of comm are those processes */
+    /* Parameter servers without a barrier in each step (train/ps.h): the strategy, and the way of
+     * letters. CR_SYNC: every step is one of all processes. */
+    cr_strategy strategy;
+    const cr_mail *mail;
     int64_t batch; /* rows of a global training batch */
     int lanes;     /* lanes of a global batch */
     /* the job has labels, so eval_config says whether averages are used; else export_config */
@@ -60,6 +64,8 @@ typedef struct cr_job_opts {
     bool train;             /* tables get optimizer state */
     bool with_labels;       /* build losses and metrics too */
     bool no_batches;        /* no data is read, so ranks need not share lanes */
+    bool rounds;            /* the caller trains in rounds where the strategy asks for it */
+    const cr_mail *mail;    /* with meet: the way of letters */
     bool exported;          /* the precision is that of export_config, else that of train_config */
     const char *reserved;   /* comma list of columns that are carried along; NULL: none */
     const char *data_paths; /* the data whose columns ALL_COLUMNS means */
@@ -108,7 +114,10 @@ void cr_job_close(cr_job *j);
 bool cr_job_wants_ema(const cr_job *j, bool eval);
 /* cr_job_check_ema reports averages that the config asks for and that training would not make. */
 void cr_job_check_ema(const cr_job *j, cr_diag *diag);
-/* cr_job_check_servers reports a training that is to use parameter servers and has none. */
+/* cr_job_is_sgd: are all rules that have members plain SGD? */
+bool cr_job_is_sgd(const cr_job *j);
+/* cr_job_check_servers reports a training that is to use parameter servers and has none, or that
+ * its strategy cannot do. */
 void cr_job_check_servers(const cr_job *j, cr_diag *diag);
 /* cr_job_needs says which parts of a checkpoint an evaluation, export or prediction reads. Averages
  * lie with the optimizer state. */

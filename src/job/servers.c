@@ -80,9 +80,99 @@ cr_code cr_job_server_placings(cr_job *j, cr_diag *diag) {
     return check_memory(j, n, diag);
 }
 
+bool cr_job_is_sgd(const cr_job *j) {
+    const cr_rules *all[] = {&j->tables, &j->dense};
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < all[i]->n; k++)
+            if (all[i]->v[k].members > 0 && strcmp(all[i]->v[k].type->name, "sgd") != 0)
+                return false;
+    return true;
+}
+
+static void refuse(const cr_job *j, const void *conf, const char *key, const char *what,
+                   cr_diag *diag) {
+    cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(conf, key),
+                "%s, and with strategy %s no step has all workers; remove it, or use --strategy "
+                "sync",
+                what, cr_strategy_names[j->strategy]);
+}
+
+/* Is this SGD without momentum, which keeps nothing from step to step? */
+static bool is_plain(const cr_rule *r) {
+    const cr_conf_base *conf = r->optim->conf;
+    const cr_field *f = conf && conf->msg ? cr_msg_field(conf->msg, "momentum") : NULL;
+    if (strcmp(r->type->name, "sgd") != 0) return false;
+    return !f || *(const double *)(const void *)((const char *)conf + f->offset) == 0;
+}
+
+/* Rules that a strategy cannot have. */
+static void check_rules(const cr_job *j, const cr_rules *rules, const char *key, cr_diag *diag) {
+    cr_loc at = cr_conf_at(j->root->train_config, key);
+    for (int k = 0; k < rules->n; k++) {
+        const cr_optim_type *o = rules->v[k].type;
+        if (rules->v[k].members == 0) continue;
+        if (o->every_row)
+            cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, at,
+                        "the optimizer %s moves every row of a table in each step, which a server "
+                        "would do for each gradient of strategy %s; use mode: LAZY, or --strategy "
+                        "sync",
+                        o->name, cr_strategy_names[j->strategy]);
+        else if (j->strategy == CR_GEO && !is_plain(&rules->v[k]))
+            cr_diag_add(
+                diag, CR_SEV_ERROR, CR_ECONF, at,
+                "strategy geo trains on the workers and servers keep no optimizer state, so "
+                "the optimizer must be sgd_optimizer, for dense parameters with momentum: 0, "
+                "and it is %s; change it, or use --strategy async",
+                o->name);
+    }
+}
+
+static void check_free(const cr_job *j, const cr_servers_conf *c, cr_diag *diag) {
+    const cr_train_conf *tc = j->root->train_config;
+    check_rules(j, &j->tables, "sparse_optimizer", diag);
+    check_rules(j, &j->dense, "dense_optimizer", diag);
+    if (cr_grad_clip(tc->grad_clipping) != CR_CLIP_NONE)
+        refuse(j, tc, "grad_clipping", "grad_clipping limits the gradients of a step", diag);
+    if (tc->grad_scaler)
+        refuse(j, tc, "grad_scaler", "grad_scaler looks at all gradients of a step", diag);
+    if (tc->gradient_accumulation_steps > 1)
+        refuse(j, tc, "gradient_accumulation_steps",
+               "gradient_accumulation_steps counts the batches of a step", diag);
+    if (tc->dense_optimizer->ema)
+        refuse(j, tc->dense_optimizer, "ema", "ema averages the parameters of steps", diag);
+    if (j->root->model_config->use_pareto_loss_weight)
+        refuse(j, j->root->model_config, "use_pareto_loss_weight",
+               "use_pareto_loss_weight weighs the losses of a step", diag);
+    if (j->model->n_mapped > 0) refuse(j, c, "strategy", "zch and dynamicemb look at the ids of a step", diag);
+    if (tc->is_profiling)
+        refuse(j, tc, "is_profiling", "is_profiling shows the steps of all ranks side by side",
+               diag);
+    for (int i = 0; j->strategy == CR_GEO && i < j->model->n_tables; i++)
+        if (j->model->tables[i]->half)
+            cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "strategy"),
+                        "strategy geo sends differences of 32 bits, and table '%s' has weights of "
+                        "16; leave out its data_type, or use --strategy async",
+                        j->model->tables[i]->short_name);
+    if (j->strategy == CR_ASYNC && cr_conf_has(c, "is_sgd_optimizer") && c->is_sgd_optimizer &&
+        c->max_merge_var_num > 1 && !cr_job_is_sgd(j))
+        cr_diag_add(
+            diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(c, "is_sgd_optimizer"),
+            "is_sgd_optimizer adds up to %lld gradients up, and not all optimizers are SGD; "
+            "remove it to take their mean",
+            (long long)c->max_merge_var_num);
+    if (j->strategy == CR_ASYNC && c->independent_recv_thread && tc->num_steps > 0 &&
+        c->min_send_grad_num_before_recv >= tc->num_steps)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "min_send_grad_num_before_recv"),
+                    "min_send_grad_num_before_recv is %lld, and a worker sends no more than %lld "
+                    "gradients in num_steps steps, so it would never receive dense parameters; "
+                    "lower it",
+                    (long long)c->min_send_grad_num_before_recv, (long long)tc->num_steps);
+}
+
 void cr_job_check_servers(const cr_job *j, cr_diag *diag) {
     const cr_servers_conf *c = j->root->train_config->servers;
-    if (!c || (j->meet && j->meet->serves)) return;
+    if (j->strategy != CR_SYNC) check_free(j, c, diag);
+    if (!c || !cr_conf_has(c, "strategy") || (j->meet && j->meet->serves)) return;
     cr_diag_add(diag, CR_SEV_ERROR, CR_EUSAGE, cr_conf_at(c, "strategy"),
                 "the strategy '%s' is one of parameter servers, and no rank is a server; start the "
                 "training with 'crank launch --ps N --workers M -- train ...', or remove "

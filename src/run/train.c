@@ -315,7 +315,7 @@ static void look_ahead(loop *l) {
     cr_trainer_ahead(l->t, l->next.code == CR_OK ? l->next.b : NULL);
 }
 
-static cr_code one_step(loop *l, cr_batch *b) {
+static cr_code make_step(loop *l, cr_batch *b) {
     cr_err err;
     int64_t rows = l->j.meet ? b->global_rows : b->n_rows;
     int64_t sent = l->j.comm ? cr_comm_sent(l->j.comm) : 0;
@@ -325,6 +325,7 @@ static cr_code one_step(loop *l, cr_batch *b) {
     cr_code code = cr_trainer_step(l->t, b, l->step + 1, &err);
     if (code == CR_OK) code = cr_train_metrics_step(l->tm, l->t, b, &err);
     cr_loader_release(l->data, b);
+    if (code == CR_ESTOP) return code; /* the step was not made */
     if (code != CR_OK) return cr_diag_err(l->diag, &err);
     l->step++;
     l->in_epoch = l->epoch;
@@ -335,8 +336,97 @@ static cr_code one_step(loop *l, cr_batch *b) {
     log_step(l, false);
     cr_profile_end(l->prof, l->step);
     tell(l);
+    return CR_OK;
+}
+
+/* Does what is due behind a step. */
+static cr_code after_step(loop *l) {
     if (saves_at(l->tc, l->step)) CR_TRY(cr_loop_save(l, false));
     return evaluates_at(l->tc, l->step) ? cr_loop_evaluate(l) : CR_OK;
+}
+
+static cr_code one_step(loop *l, cr_batch *b) {
+    CR_TRY(make_step(l, b));
+    return after_step(l);
+}
+
+/* What a round leaves behind; the first worker tells all. */
+typedef struct round_end {
+    cr_data_pos pos;
+    int64_t step, steps, rows, in_epoch;
+    int64_t done, ended, stop; /* no epoch is left; an epoch ended; a signal came */
+} round_end;
+
+/* Ends all ranks with what this one has found. */
+static void give_up(loop *l) {
+    cr_err err = {.code = CR_ERUN};
+    for (size_t i = 0; i < l->diag->n; i++)
+        if (l->diag->v[i].sev == CR_SEV_ERROR) {
+            const cr_finding *f = &l->diag->v[i];
+            err.code = f->code;
+            if (f->at.path && f->at.line > 0)
+                snprintf(err.msg, sizeof err.msg, "%s:%d: %s", f->at.path, f->at.line, f->msg);
+            else
+                snprintf(err.msg, sizeof err.msg, "%s%s%s", f->at.path ? f->at.path : "",
+                         f->at.path ? ": " : "", f->msg);
+        }
+    (void)cr_job_alone(&l->j, err.code, &err);
+}
+
+/* A worker's steps up to the next place where all ranks meet. A mistake ends all ranks: nobody
+ * listens to this one before the end of the round. */
+static void work_round(loop *l, round_end *r) {
+    for (;;) {
+        batch_of take;
+        take_batch(l, &take);
+        if (take.code != CR_OK) {
+            (void)cr_diag_err(l->diag, &take.err);
+            give_up(l);
+        }
+        r->done = take.done;
+        r->ended = !take.b;
+        if (!take.b) return;
+        cr_code code = make_step(l, take.b);
+        r->stop = code == CR_ESTOP;
+        if (r->stop) return;
+        if (code != CR_OK) give_up(l);
+        cr_life_step();
+        r->steps++;
+        r->stop = cr_trainer_round_stops(l->t, l->step);
+        if (r->stop || saves_at(l->tc, l->step) || evaluates_at(l->tc, l->step) ||
+            (l->tc->num_steps > 0 && l->step + 1 >= l->tc->num_steps))
+            return;
+    }
+}
+
+/* Collective: one round, and what is due behind it. */
+static cr_code round_of_all(loop *l, bool *done, bool *stop) {
+    cr_err err;
+    const cr_meet *meet = l->j.meet;
+    int64_t rows = l->res->rows, n_steps = l->res->steps;
+    round_end r = {0};
+    cr_trainer_round_begin(l->t);
+    if (meet->serves[meet->self])
+        CR_TRY(cr_trainer_serve(l->t, &err));
+    else
+        work_round(l, &r);
+    CR_TRY(cr_trainer_round_end(l->t, l->step, r.steps, &err));
+    r.pos = l->pos;
+    r.step = l->step;
+    r.rows = l->res->rows - rows;
+    r.in_epoch = l->in_epoch;
+    size_t at[CR_MAX_LANES + 1];
+    for (int h = 0; h <= meet->n; h++)
+        at[h] = h > 0 ? sizeof r : 0; /* holder 0 is a worker */
+    meet->gather(meet->ctx, &r, at);
+    l->pos = r.pos;
+    l->step = r.step;
+    l->in_epoch = r.in_epoch;
+    l->res->rows = rows + r.rows;
+    l->res->steps = n_steps + r.steps;
+    *done = r.done;
+    *stop = r.stop;
+    return r.ended ? end_epoch(l) : r.stop ? CR_OK : after_step(l);
 }
 
 static void tell_early_stop(loop *l) {
@@ -443,6 +533,17 @@ static cr_code run(loop *l) {
     CR_TRY(agreed(l, keep_config(l)));
     for (bool done = false; !done && !is_over(l);) {
         batch_of take;
+        if (cr_trainer_has_rounds(l->t)) {
+            bool signal = false;
+            cr_code code = round_of_all(l, &done, &signal);
+            CR_TRY(cr_job_agree(&l->j, code, &stop));
+            if (!stop && !signal) {
+                CR_TRY(cr_loop_poll(l));
+                continue;
+            }
+            CR_TRY(cr_loop_save(l, true));
+            return stopped(l);
+        }
         cr_profile_begin(l->prof);
         double span = cr_trace_begin(cr_profile_trace(l->prof));
         take_batch(l, &take);
@@ -491,6 +592,7 @@ cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
                       .comm = o->comm,
                       .threads = o->threads,
                       .train = true,
+                      .rounds = true,
                       .with_labels = true};
     cr_code code = cr_job_open(&l.j, &jo, diag);
     if (code == CR_OK) {

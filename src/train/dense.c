@@ -37,6 +37,7 @@ struct dense_side {
     int64_t at, n, *slice;
     size_t *bytes_at, *pieces_at; /* by holder: bytes of the block and of the sums of pieces */
     float *ema, *grad;            /* NULL: not kept */
+    const float *given;           /* gradients of this slice from elsewhere; NULL: those of w */
     bool accumulates;             /* grad is part of a checkpoint */
     float decay;
     piece *pieces; /* of all parameters; those of this holder are [mine, mine_end) */
@@ -223,8 +224,8 @@ static void apply_piece(void *ctx, int64_t item, int thread) {
     const cr_rule *r = &d->rules->v[pc->rule];
     float g[PIECE], *planes[MAX_PLANES];
     int64_t at = pc->p->offset + pc->first, n = pc->n;
-    if (d->grad)
-        memcpy(g, d->grad + at - d->at, (size_t)n * sizeof(float));
+    if (d->given || d->grad)
+        memcpy(g, (d->given ? d->given : d->grad) + at - d->at, (size_t)n * sizeof(float));
     else
         cr_work_sum_grads(d->w, at, n, g);
     cr_adjust a = d->adjust;
@@ -250,6 +251,36 @@ void cr_dense_apply(dense_side *d, cr_pool *pool, cr_adjust a, bool first) {
     cr_pool_run(pool, d->mine_end - d->mine, apply_piece, d);
     share_weights(d);
     if (first) cr_dense_begin_ema(d);
+}
+
+void cr_dense_take(dense_side *d, cr_pool *pool, const float *grads) {
+    d->adjust = (cr_adjust){1, 1, 0};
+    d->given = grads;
+    cr_pool_run(pool, d->mine_end - d->mine, apply_piece, d);
+    d->given = NULL;
+}
+
+typedef struct grads_of {
+    const dense_side *d;
+    const cr_work *w;
+    float *out;
+} grads_of;
+
+static void copy_grads(void *ctx, int64_t item, int thread) {
+    (void)thread;
+    const grads_of *g = ctx;
+    const piece *pc = &g->d->pieces[item];
+    int64_t at = pc->p->offset + pc->first;
+    cr_work_sum_grads(g->w, at, pc->n, g->out + at);
+}
+
+void cr_dense_grads(const dense_side *d, const cr_work *w, float *out) {
+    grads_of g = {d, w, out};
+    cr_pool_run(d->j->pool, d->n_pieces, copy_grads, &g);
+}
+
+void cr_dense_share(dense_side *d) {
+    share_weights(d);
 }
 
 void cr_dense_begin_ema(dense_side *d) {

@@ -29,6 +29,7 @@ struct cr_trainer {
     cr_model_work *next;
     cr_updater *up;
     dense_side *dense;
+    cr_ps *ps;      /* NULL: every step is one of all holders */
     pareto *pareto; /* NULL: losses are added as they are */
     cr_clip_type clip;
     double norm_type;
@@ -55,28 +56,41 @@ static bool wants_grads(const cr_train_conf *tc) {
     return false;
 }
 
+/* A worker that does not wait for others makes steps of its own rows alone. */
+static cr_plan_opts plan_opts(const cr_job *j) {
+    cr_plan_opts po = {.graph = &j->model->graph,
+                       .mode = CR_TRAIN,
+                       .max_rows = j->batch,
+                       .lanes = j->lanes,
+                       .meet = j->meet};
+    if (j->strategy == CR_SYNC) return po;
+    int lanes = j->meet->lane[j->meet->self + 1] - j->meet->lane[j->meet->self];
+    po.max_rows = lanes > 0 ? lanes * ((j->batch + j->lanes - 1) / j->lanes) : 1;
+    po.lanes = cr_lanes_for(j->root->train_config->lanes, po.max_rows);
+    po.meet = NULL;
+    return po;
+}
+
 cr_code cr_trainer_new(cr_trainer **out, cr_job *j, cr_err *err) {
     const cr_train_conf *tc = j->root->train_config;
     cr_trainer *t = cr_alloc(sizeof(*t), "trainer");
     cr_arena_init(&t->arena, 0);
     t->j = j;
     t->m = j->model;
-    cr_plan_opts po = {.graph = &t->m->graph,
-                       .mode = CR_TRAIN,
-                       .max_rows = j->batch,
-                       .lanes = j->lanes,
-                       .meet = j->meet};
+    cr_plan_opts po = plan_opts(j);
     cr_code code = cr_plan_new(&t->plan, &po, err);
     if (code == CR_OK) code = cr_model_work_new(&t->w, t->m, t->plan, j->pool, err);
     if (code == CR_OK) code = cr_model_work_new(&t->next, t->m, NULL, NULL, err);
     if (code == CR_OK) code = cr_dense_new(&t->dense, j, t->w->w, err);
     if (code == CR_OK) code = cr_pareto_new(&t->pareto, j, t->w, err);
-    t->sliced = j->meet && !t->pareto && !wants_grads(tc);
+    if (code == CR_OK && j->strategy != CR_SYNC) code = cr_ps_new(&t->ps, j, t->dense, err);
+    t->sliced = po.meet && !t->pareto && !wants_grads(tc);
     if (code == CR_OK && t->sliced) code = cr_work_slice(t->w->w, cr_dense_slices(t->dense), err);
     if (code != CR_OK) {
         cr_trainer_free(t);
         return code;
     }
+    if (t->ps) cr_ps_sinks(t->ps);
     t->up = cr_model_updater(t->m, t->w->w, j->pool);
     t->w->grouped = cr_updater_groups(t->up);
     t->clip = cr_grad_clip(tc->grad_clipping);
@@ -105,6 +119,7 @@ cr_code cr_trainer_new(cr_trainer **out, cr_job *j, cr_err *err) {
 
 void cr_trainer_free(cr_trainer *t) {
     if (!t) return;
+    cr_ps_free(t->ps); /* its thread first */
     cr_updater_free(t->up);
     cr_dense_free(t->dense);
     cr_pareto_free(t->pareto);
@@ -223,14 +238,52 @@ static cr_code update(cr_trainer *t, int64_t step, cr_err *err) {
     return t->scaler ? update_scale(t, skipped, step, err) : CR_OK;
 }
 
+/* Passes the gradients of this batch on to the parameter servers. */
+static cr_code push(cr_trainer *t, cr_err *err) {
+    cr_trainer_state *c = &t->counters;
+    cr_updater_adjust(t->up, (cr_adjust){1, 1, 0});
+    cr_rules_step(&t->j->tables, c->sched_steps, c->sched_epochs, c->updates + 1);
+    cr_rules_step(&t->j->dense, c->sched_steps, c->sched_epochs, c->dense_updates + 1);
+    keep_rates(t);
+    c->sched_steps++;
+    c->updates++;
+    c->dense_updates++;
+    return cr_job_alone(t->j, cr_ps_push(t->ps, t->up, t->w->w, err), err);
+}
+
 bool cr_trainer_looks_ahead(const cr_trainer *t) {
     /* rows of a batch in a table with a map are known only when its own step of the map is made */
-    return t->m->shards != NULL && t->m->n_mapped == 0;
+    return t->m->shards && t->m->n_mapped == 0 && (!t->ps || cr_ps_looks_ahead(t->ps));
 }
 
 void cr_trainer_ahead(cr_trainer *t, const cr_batch *next) {
     t->asks = cr_trainer_looks_ahead(t);
     t->ahead = next;
+}
+
+/* ---- rounds ---- */
+
+bool cr_trainer_has_rounds(const cr_trainer *t) {
+    return t->ps != NULL;
+}
+
+void cr_trainer_round_begin(cr_trainer *t) {
+    cr_ps_begin(t->ps, t->counters);
+}
+
+cr_code cr_trainer_serve(cr_trainer *t, cr_err *err) {
+    return cr_job_alone(t->j, cr_ps_serve(t->ps, err), err);
+}
+
+bool cr_trainer_round_stops(const cr_trainer *t, int64_t step) {
+    return cr_ps_stops(t->ps, step);
+}
+
+cr_code cr_trainer_round_end(cr_trainer *t, int64_t step, int64_t steps, cr_err *err) {
+    cr_trainer_state s;
+    CR_TRY(cr_job_alone(t->j, cr_ps_end(t->ps, step, steps, &s, err), err));
+    t->counters = s;
+    return CR_OK;
 }
 
 /* Groups the ids of the next batch, for the run to announce them. */
@@ -257,6 +310,7 @@ cr_code cr_trainer_step(cr_trainer *t, const cr_batch *b, int64_t step, cr_err *
     CR_TRY(cr_job_alone(t->j, cr_model_learn_ids(t->m, b, t->j->meet, err), err));
     CR_TRY(cr_job_alone(t->j, cr_model_map_batch(t->w, b, &b, err), err));
     cr_model_rest_rows(t->m, true);
+    if (t->ps) CR_TRY(cr_job_alone(t->j, cr_ps_refresh(t->ps, step, err), err));
     cr_model_scales(t->m, b, cr_plan_lanes(t->plan), t->scale);
     const int32_t *const *axes;
     CR_TRY(cr_job_alone(t->j, cr_model_axes(t->w, b, &axes, err), err));
@@ -272,12 +326,14 @@ cr_code cr_trainer_step(cr_trainer *t, const cr_batch *b, int64_t step, cr_err *
                         .slope = (t->scaler ? t->counters.loss_scale : 1) / (double)t->k};
     cr_run run = {.input = &in, .n_rows = b->n_rows, .step = step};
     cr_plan_pack(t->plan, t->j->pool);
-    CR_TRY(cr_job_alone(t->j, run_model(t, b, &run, err), err));
+    cr_code ran = run_model(t, b, &run, err);
+    if (t->ps && ran == CR_ESTOP) return ran;
+    CR_TRY(cr_job_alone(t->j, ran, err));
     cr_model_seq_grads(t->w, t->up);
     double t2 = cr_now();
     if (!t->scaler) CR_TRY(bad_loss(t, step, err));
     cr_pool_stage(t->j->pool, CR_STAGE_UPDATE);
-    cr_code code = update(t, step, err);
+    cr_code code = t->ps ? push(t, err) : update(t, step, err);
     cr_model_rest_rows(t->m, false);
     cr_pool_stage(t->j->pool, CR_STAGE_NONE);
     if (code != CR_OK) return code;

@@ -32,6 +32,13 @@ bool cr_dense_gather(dense_side *d, cr_pool *pool, bool first, float unscale, do
  * batch. The averages follow; first: they start as a copy. Like cr_dense_gather and
  * cr_dense_swap_ema it is collective. */
 void cr_dense_apply(dense_side *d, cr_pool *pool, cr_adjust a, bool first);
+/* cr_dense_take makes one step of this holder's slice from gradients that came from elsewhere;
+ * nobody else hears of it before cr_dense_share (collective), which gives all slices to all. */
+void cr_dense_take(dense_side *d, cr_pool *pool, const float *grads);
+void cr_dense_share(dense_side *d);
+/* cr_dense_grads writes the gradients of a batch that this process has alone, at their places of
+ * the parameter block. */
+void cr_dense_grads(const dense_side *d, const cr_work *w, float *out);
 void cr_dense_begin_ema(dense_side *d);
 void cr_dense_swap_ema(dense_side *d);
 /* cr_dense_slices: holder h has the state of floats [slice[h], slice[h + 1]) of the parameter
@@ -41,6 +48,30 @@ const int64_t *cr_dense_slices(const dense_side *d);
  * are in this holder's slice begin (NULL: there are none). */
 int cr_dense_count(const dense_side *d, const cr_node *p);
 const char *cr_dense_plane(const dense_side *d, const cr_node *p, int k, float **data);
+
+/* ---- ps.c: steps of workers that do not wait for each other (docs/design/servers.md) ----
+ * A round is what lies between two places where all processes make the same calls. */
+typedef struct cr_ps cr_ps;
+CR_CHECKED cr_code cr_ps_new(cr_ps **out, cr_job *j, dense_side *d, cr_err *err);
+void cr_ps_free(cr_ps *p);
+/* cr_ps_sinks lets the tables' gradients go to the servers; an updater is made next. */
+void cr_ps_sinks(cr_ps *p);
+/* cr_ps_begin begins a round; base are the counters of the trainer. */
+void cr_ps_begin(cr_ps *p, cr_trainer_state base);
+/* cr_ps_serve: a server answers until all workers have ended their round. */
+CR_CHECKED cr_code cr_ps_serve(cr_ps *p, cr_err *err);
+/* The step of a worker: cr_ps_refresh takes over dense parameters that have come, before the pass;
+ * cr_ps_push passes the gradients on, behind it. cr_ps_stops: is this step the last one of the
+ * round, because of a signal? A pass whose step lies behind it fails with CR_ESTOP. */
+CR_CHECKED cr_code cr_ps_refresh(cr_ps *p, int64_t step, cr_err *err);
+CR_CHECKED cr_code cr_ps_push(cr_ps *p, cr_updater *up, const cr_work *w, cr_err *err);
+bool cr_ps_stops(const cr_ps *p, int64_t step);
+/* cr_ps_looks_ahead: are rows of the coming batch asked for during a step? */
+bool cr_ps_looks_ahead(const cr_ps *p);
+/* cr_ps_end (collective) ends a round after `steps` steps, the last of which is `step`: everything
+ * is sent and applied, all processes have the same dense parameters, and *out are the counters. */
+CR_CHECKED cr_code cr_ps_end(cr_ps *p, int64_t step, int64_t steps, cr_trainer_state *out,
+                             cr_err *err);
 
 /* ---- labels.c: warns when a label has the same value in all rows ---- */
 typedef struct label_watch {

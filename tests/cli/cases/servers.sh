@@ -31,6 +31,19 @@ ends 0
 run crank launch --ps 3 --workers 2 -- train large.yaml --model_dir cut --threads 1 $settings --set data_config.batch_size=60
 ends 0
 same_weights big cut
+# tables whose ids are counted
+sed 's/expression: "user:user", num_buckets: 50/expression: "user:user", zch: {zch_size: 30, eviction_interval: 3, lfu: {}}/' tiny.yaml >zch.yaml
+grep -q zch_size zch.yaml || fail "$(cat zch.yaml)"
+# shellcheck disable=SC2086
+run crank train zch.yaml --model_dir ids --threads 2 $settings --set data_config.batch_size=120
+ends 0
+# shellcheck disable=SC2086
+run crank launch --ps 1 --workers 2 -- train zch.yaml --model_dir served --threads 1 $settings --set data_config.batch_size=60
+ends 0
+same_weights ids served
+run crank launch --ps 1 --workers 1 -- train zch.yaml --model_dir no --strategy async
+ends 2
+has_err "...zch and dynamicemb look at the ids of a step, and with strategy async no step has all workers; remove it, or use --strategy sync"
 # the other commands; the strategy in the config keeps none of them from running as one process
 run crank eval m2x2/pipeline.config --eval_result_filename alone.txt
 ends 0
@@ -53,7 +66,7 @@ ends 2
 has_err "...the strategy 'sync' is one of parameter servers, and no rank is a server; start the training with 'crank launch --ps N --workers M -- train ...', or remove train_config.servers"
 run crank launch --ps 1 --workers 1 -- train tiny.yaml --strategy sink --model_dir no
 ends 2
-has_err "...unknown strategy 'sink'; use sync"
+has_err "...unknown strategy 'sink'; use sync, half_async, async or geo"
 run crank launch --ps 1 -- train tiny.yaml
 ends 2
 has_err "crank launch: --ps is given without --workers; parameter servers need workers, so give both"

@@ -1,0 +1,367 @@
+/*
+ * ps_server.c - see ps_int.h: a server takes letters one after the other, in the order in which
+ * they come, and answers. The rows of a letter are distinct, so the threads of the pool share them
+ * without a lock.
+ */
+#include <sched.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cpu.h"
+#include "base/kill_point.h"
+#include "base/stop.h"
+#include "comm/life.h"
+#include "train/ps_int.h"
+
+#define PIECE  256  /* rows that a thread takes at a time */
+#define SPINS  200  /* looks for a letter before the core is given away, */
+#define YIELDS 2000 /* and before the server sleeps between two looks */
+#define CHECK  1024 /* sleeps between two looks at the clock */
+
+enum { ANSWER_ROWS, ANSWER_VALUES, N_ANSWERS };
+
+struct ps_server {
+    ps_box in;
+    ps_box (*answer)[N_ANSWERS]; /* by worker */
+    bool *met;
+    int64_t *met_step;
+    double *heard; /* when, by worker */
+    int n_met;
+    int64_t top, stop; /* the newest step that was asked for; the last one of the round */
+    bool wish;
+    cr_sink *sinks; /* by block */
+    float **scratch;
+    void *ids;
+    size_t cap_ids;
+    ps_span *span;
+    /* of the letter under way */
+    const cr_optim_step *steps;
+    struct piece {
+        int block;
+        int64_t first, n;
+    } * pieces;
+    size_t cap_pieces;
+    int64_t n_pieces;
+    int64_t *first; /* by block: its first id in ids */
+};
+
+static const ps_block *own(const cr_ps *p) {
+    return p->blocks[p->index[p->meet->self]];
+}
+static int n_own(const cr_ps *p) {
+    return p->n_blocks[p->index[p->meet->self]];
+}
+
+cr_code cr_ps_server_new(cr_ps *p, cr_err *err) {
+    (void)err;
+    cr_arena *a = &p->arena;
+    ps_server *s = p->s = CR_NEW(a, ps_server);
+    int64_t scratch = 0;
+    s->answer = cr_arena_zalloc(a, (size_t)p->n_workers * sizeof(*s->answer));
+    s->met = CR_NEW_N(a, bool, p->n_workers);
+    s->met_step = CR_NEW_N(a, int64_t, p->n_workers);
+    s->heard = CR_NEW_N(a, double, p->n_workers);
+    s->sinks = CR_NEW_N(a, cr_sink, n_own(p) + 1);
+    s->span = CR_NEW_N(a, ps_span, n_own(p) + 1);
+    s->first = CR_NEW_N(a, int64_t, n_own(p) + 1);
+    for (int k = 0; k < n_own(p); k++) {
+        cr_table *t = own(p)[k].held;
+        t->optim_group = p->m->tables[own(p)[k].table]->table.optim_group;
+        if (!t->trainable || !t->optim) continue;
+        s->sinks[k] = cr_table_sink(t);
+        if (s->sinks[k].scratch > scratch) scratch = s->sinks[k].scratch;
+    }
+    int threads = cr_pool_threads(p->j->pool);
+    s->scratch = CR_NEW_N(a, float *, threads);
+    for (int i = 0; i < threads; i++)
+        s->scratch[i] = CR_NEW_N(a, float, scratch + 16);
+    return CR_OK;
+}
+
+void cr_ps_server_free(cr_ps *p) {
+    ps_server *s = p->s;
+    if (!s) return;
+    cr_free(s->in.mem);
+    for (int i = 0; s->answer && i < p->n_workers; i++)
+        for (int k = 0; k < N_ANSWERS; k++)
+            cr_free(s->answer[i][k].mem);
+    cr_free(s->ids);
+    cr_free(s->pieces);
+}
+
+/* ---- a letter's rows ---- */
+
+static void nap(int64_t tries) {
+    static const struct timespec t = {0, 50000};
+    if (tries < SPINS) return;
+    if (tries < SPINS + YIELDS)
+        sched_yield();
+    else
+        nanosleep(&t, NULL);
+}
+
+/* Cuts the rows of all blocks into pieces, and runs f for each. */
+static cr_code each_piece(cr_ps *p, cr_pool_fn f, cr_err *err) {
+    ps_server *s = p->s;
+    void *mem = s->pieces;
+    s->n_pieces = 0;
+    for (int k = 0; k < n_own(p); k++) {
+        int64_t n = s->span[k].n;
+        cr_code code = cr_ps_room(&mem, &s->cap_pieces,
+                                  (size_t)(s->n_pieces + n / PIECE + 1) * sizeof(*s->pieces), err);
+        s->pieces = mem;
+        CR_TRY(code);
+        for (int64_t at = 0; at < n; at += PIECE)
+            s->pieces[s->n_pieces++] = (struct piece){k, at, n - at < PIECE ? n - at : PIECE};
+    }
+    cr_pool_run(p->j->pool, s->n_pieces, f, p);
+    return CR_OK;
+}
+
+static void copy_rows(void *ctx, int64_t item, int thread) {
+    (void)thread;
+    const cr_ps *p = ctx;
+    const struct piece *q = &p->s->pieces[item];
+    const ps_span *sp = &p->s->span[q->block];
+    const cr_table *t = own(p)[q->block].held;
+    size_t bytes = cr_ps_row(p, &own(p)[q->block], PS_WEIGHTS);
+    for (int64_t i = q->first; i < q->first + q->n; i++)
+        memcpy(sp->v + (size_t)i * bytes, cr_table_row(t, (int64_t)sp->id[i]), bytes);
+}
+
+static void apply_rows(void *ctx, int64_t item, int thread) {
+    const cr_ps *p = ctx;
+    const ps_server *s = p->s;
+    const struct piece *q = &s->pieces[item];
+    const ps_block *b = &own(p)[q->block];
+    const int64_t *id = (const int64_t *)s->ids + s->first[q->block] + q->first;
+    cr_row_grads r = {.id = id,
+                      .n = q->n,
+                      .g = (float *)(void *)s->span[q->block].v + q->first * b->held->D,
+                      .step = &s->steps[b->held->optim_group]};
+    s->sinks[q->block].take(s->sinks[q->block].ctx, &r, s->scratch[thread]);
+}
+
+static void add_rows(void *ctx, int64_t item, int thread) {
+    (void)thread;
+    const cr_ps *p = ctx;
+    const struct piece *q = &p->s->pieces[item];
+    const ps_span *sp = &p->s->span[q->block];
+    const cr_table *t = own(p)[q->block].held;
+    for (int64_t i = q->first; i < q->first + q->n; i++) {
+        float *w = cr_table_row(t, (int64_t)sp->id[i]);
+        const float *d = (const float *)(const void *)sp->v + i * t->D;
+        for (int64_t c = 0; c < t->D; c++)
+            w[c] += d[c];
+    }
+}
+
+/* Finds the spans of a list of rows in the letter, and returns the bytes it takes. */
+static size_t read_spans(cr_ps *p, char *at, ps_values values) {
+    int me = p->index[p->meet->self];
+    return cr_ps_lay(p, me, (const int64_t *)(const void *)at, values, at, p->s->span);
+}
+
+/* ---- answers ---- */
+
+/* Returns the box for an answer. One of a worker's letters is answered before it sends the next of
+ * its kind, so the box is about to be free. */
+static cr_code answer_box(cr_ps *p, int worker, int which, size_t n, ps_box **out, cr_err *err) {
+    ps_box *b = &p->s->answer[worker][which];
+    for (int64_t tries = 0; !cr_ps_sent(p, b); tries++)
+        nap(tries);
+    CR_TRY(cr_ps_fit(b, n, err));
+    *out = b;
+    return CR_OK;
+}
+
+static ps_head head_of(const cr_ps *p, int kind) {
+    return (ps_head){.kind = kind,
+                     .count = p->counts.batches,
+                     .stop = p->index[p->meet->self] == 0 ? p->s->stop : PS_NO_STOP};
+}
+
+/* The first server decides which step is the last one: the newest that any worker has asked for, so
+ * that nobody is past it. A worker of geo writes behind its steps, so it may be k_steps further. */
+static void note_step(cr_ps *p, const ps_head *h) {
+    ps_server *s = p->s;
+    if (h->step > s->top) s->top = h->step;
+    s->wish |= h->wish != 0 || cr_stop_requested != 0;
+    if (s->wish && s->stop == PS_NO_STOP)
+        s->stop = s->top + (p->strategy == CR_GEO ? p->conf->k_steps : 0);
+}
+
+static size_t slice_bytes(const cr_ps *p) {
+    int self = p->meet->self;
+    return (size_t)(p->slice[self + 1] - p->slice[self]) * sizeof(float);
+}
+static float *slice(const cr_ps *p) {
+    return p->m->graph.params + p->slice[p->meet->self];
+}
+
+static cr_code send_rows(cr_ps *p, int worker, const ps_head *h, cr_err *err) {
+    ps_server *s = p->s;
+    ps_box *b;
+    char *at = s->in.mem + sizeof(*h);
+    if (p->strategy != CR_GEO) note_step(p, h);
+    (void)read_spans(p, at, PS_IDS_ONLY);
+    size_t n = sizeof(*h);
+    for (int k = 0; k < n_own(p); k++)
+        n += ((size_t)s->span[k].n * cr_ps_row(p, &own(p)[k], PS_WEIGHTS) + 7) / 8 * 8;
+    CR_TRY(answer_box(p, worker, ANSWER_ROWS, n, &b, err));
+    char *v = b->mem + sizeof(*h);
+    for (int k = 0; k < n_own(p); k++) {
+        s->span[k].v = v;
+        v += ((size_t)s->span[k].n * cr_ps_row(p, &own(p)[k], PS_WEIGHTS) + 7) / 8 * 8;
+    }
+    CR_TRY(each_piece(p, copy_rows, err));
+    ps_head answer = head_of(p, PS_ROWS);
+    memcpy(b->mem, &answer, sizeof answer);
+    cr_ps_post(p, b, p->worker[worker]);
+    return CR_OK;
+}
+
+static cr_code send_values(cr_ps *p, int worker, cr_err *err) {
+    ps_box *b;
+    CR_TRY(answer_box(p, worker, ANSWER_VALUES, sizeof(ps_head) + slice_bytes(p), &b, err));
+    ps_head answer = head_of(p, PS_VALUES);
+    memcpy(b->mem, &answer, sizeof answer);
+    memcpy(b->mem + sizeof answer, slice(p), slice_bytes(p));
+    cr_ps_post(p, b, p->worker[worker]);
+    return CR_OK;
+}
+
+/* Adds a worker's differences and tells it the new values of the same rows. */
+static cr_code take_delta(cr_ps *p, int worker, const ps_head *h, cr_err *err) {
+    ps_server *s = p->s;
+    ps_box *b;
+    char *at = s->in.mem + sizeof(*h);
+    note_step(p, h);
+    size_t used = read_spans(p, at, PS_FLOATS), n = sizeof(*h);
+    CR_TRY(each_piece(p, add_rows, err));
+    const float *d = (const float *)(const void *)(at + used);
+    float *w = slice(p);
+    for (size_t i = 0; i < slice_bytes(p) / sizeof(float); i++)
+        w[i] += d[i];
+    p->counts.batches += h->count;
+    p->counts.pushes++;
+    for (int k = 0; k < n_own(p); k++)
+        n += ((size_t)s->span[k].n * cr_ps_row(p, &own(p)[k], PS_FLOATS) + 7) / 8 * 8;
+    CR_TRY(answer_box(p, worker, ANSWER_ROWS, n + slice_bytes(p), &b, err));
+    char *v = b->mem + sizeof(*h);
+    for (int k = 0; k < n_own(p); k++) {
+        s->span[k].v = v;
+        v += ((size_t)s->span[k].n * cr_ps_row(p, &own(p)[k], PS_FLOATS) + 7) / 8 * 8;
+    }
+    CR_TRY(each_piece(p, copy_rows, err));
+    memcpy(v, w, slice_bytes(p));
+    ps_head answer = head_of(p, PS_NEWS);
+    memcpy(b->mem, &answer, sizeof answer);
+    cr_ps_post(p, b, p->worker[worker]);
+    return CR_OK;
+}
+
+static void note_stale(cr_ps *p, const ps_head *h) {
+    int64_t stale = p->counts.batches - h->seen;
+    int k = 0;
+    while (k + 1 < PS_STALE && stale >> k)
+        k++;
+    p->counts.stale[k] += h->count;
+    if (stale > p->counts.most) p->counts.most = stale;
+}
+
+/* One optimizer step. A schedule counts batches of all workers as one step. */
+static cr_code take_push(cr_ps *p, const ps_head *h, cr_err *err) {
+    ps_server *s = p->s;
+    const cr_trainer_state *c = &p->base;
+    int64_t sched = c->sched_steps + p->counts.batches / p->n_workers;
+    note_stale(p, h);
+    p->counts.pushes++;
+    p->counts.batches += h->count;
+    cr_rules_step(&p->j->tables, sched, c->sched_epochs, c->updates + p->counts.pushes);
+    cr_rules_step(&p->j->dense, sched, c->sched_epochs, c->dense_updates + p->counts.pushes);
+    s->steps = p->j->tables.steps;
+    char *at = s->in.mem + sizeof(*h);
+    for (int part = 0; part < h->parts; part++) {
+        at += read_spans(p, at, PS_FLOATS);
+        int64_t n = 0;
+        for (int k = 0; k < n_own(p); k++) {
+            s->first[k] = n;
+            n += s->span[k].n;
+        }
+        CR_TRY(cr_ps_room(&s->ids, &s->cap_ids, (size_t)n * sizeof(int64_t), err));
+        for (int k = 0; k < n_own(p); k++)
+            for (int64_t i = 0; i < s->span[k].n; i++)
+                ((int64_t *)s->ids)[s->first[k] + i] = own(p)[k].sh->row + s->span[k].id[i];
+        CR_TRY(each_piece(p, apply_rows, err));
+    }
+    cr_dense_take(p->dense, p->j->pool, (const float *)(const void *)at);
+    return CR_OK;
+}
+
+/* ---- the loop ---- */
+
+static cr_code handle(cr_ps *p, int worker, cr_err *err) {
+    ps_server *s = p->s;
+    ps_head h;
+    memcpy(&h, s->in.mem, sizeof h);
+    switch (h.kind) {
+    case PS_PULL: return send_rows(p, worker, &h, err);
+    case PS_DENSE: return send_values(p, worker, err);
+    case PS_PUSH: cr_kill_point("push"); return take_push(p, &h, err);
+    case PS_DELTA: cr_kill_point("push"); return take_delta(p, worker, &h, err);
+    case PS_MEET:
+        s->n_met += !s->met[worker];
+        s->met[worker] = true;
+        s->met_step[worker] = h.step;
+        return CR_OK;
+    default: CR_BUG("a letter of an unknown kind");
+    }
+}
+
+static cr_code check_silence(cr_ps *p, cr_err *err) {
+    double now = cr_now(), most = (double)p->conf->worker_update_interval_secs;
+    for (int k = 0; k < p->n_workers; k++)
+        if (!p->s->met[k] && now - p->s->heard[k] > most)
+            return cr_fail(err, CR_ERUN,
+                           "worker %d (rank %d) has sent nothing for %.0f s, which is the limit of "
+                           "train_config.servers.worker_update_interval_secs; look for what holds "
+                           "it, then go on with --continue_train",
+                           k, p->worker[k], most);
+    return CR_OK;
+}
+
+cr_code cr_ps_serve(cr_ps *p, cr_err *err) {
+    ps_server *s = p->s;
+    s->n_met = 0;
+    s->top = -1;
+    s->stop = PS_NO_STOP;
+    s->wish = false;
+    for (int k = 0; k < p->n_workers; k++) {
+        s->met[k] = false;
+        s->heard[k] = cr_now();
+    }
+    for (int64_t idle = 0; s->n_met < p->n_workers;) {
+        int from;
+        size_t n;
+        if (!p->mail->peek(p->mail->ctx, &from, &n)) {
+            nap(idle++);
+            if (idle % CHECK == 0) CR_TRY(check_silence(p, err));
+            continue;
+        }
+        idle = 0;
+        int worker = p->index[from];
+        CR_TRY(cr_ps_fit(&s->in, n, err));
+        p->mail->take(p->mail->ctx, from, s->in.mem, n);
+        s->heard[worker] = cr_now();
+        CR_TRY(handle(p, worker, err));
+        if (p->counts.pushes == 1) cr_life_step();
+    }
+    for (int k = 1; k < p->n_workers; k++)
+        if (s->met_step[k] != s->met_step[0]) CR_BUG("workers end a round at different steps");
+    for (int k = 0; k < p->n_workers; k++)
+        for (int q = 0; q < N_ANSWERS; q++)
+            for (int64_t tries = 0; !cr_ps_sent(p, &s->answer[k][q]); tries++)
+                nap(tries);
+    return CR_OK;
+}

@@ -1,0 +1,68 @@
+# parameter servers without a barrier in each step: half_async, async and geo; their settings, staleness, going on with sync, mistakes
+mpi_leaks
+[ -f "$(dirname "$CRANK")/comm-mpich.so" ] || skip "crank was built without comm-mpich.so (package libmpich-dev)"
+tiny_config
+tiny_data 960 300
+some="--threads 1 --set train_config.num_epochs=2 --set train_config.save_checkpoints_steps=5"
+sgd='train_config.sparse_optimizer={sgd_optimizer: {lr: 0.05}, constant_learning_rate: {}}'
+dense_sgd='train_config.dense_optimizer={sgd_optimizer: {lr: 0.05, momentum: 0}, constant_learning_rate: {}}'
+# One worker of half_async does what one process does, whatever the number of servers: pull, step, push, receive.
+# shellcheck disable=SC2086
+run crank train tiny.yaml --model_dir one $some --set data_config.batch_size=60
+ends 0
+for s in 1 3; do
+    # shellcheck disable=SC2086
+    run crank launch --ps $s --workers 1 -- train tiny.yaml --strategy half_async --model_dir half$s $some --set data_config.batch_size=60
+    ends 0
+    same_weights one half$s
+    same one/train_eval_result_v2.txt half$s/train_eval_result_v2.txt
+    has_err "...half_async: staleness of gradients in batches: 0: 100.0 %; at most 0"
+done
+# every strategy with several of both; the checkpoint is like any other: one process evaluates it, and sync goes on from it
+for strategy in half_async async geo; do
+    rm -rf free
+    # shellcheck disable=SC2086
+    run crank launch --ps 2 --workers 2 -- train tiny.yaml --strategy $strategy --model_dir free $some --set data_config.batch_size=60 --set "$sgd" --set "$dense_sgd"
+    ends 0
+    is_there free/model.ckpt-15
+    grep -q '^trained  1.9k rows, 16 steps' "$out" || fail "$(cat "$out")"
+    [ $strategy = geo ] || has_err "...$strategy: staleness of gradients in batches: ..."
+    run crank eval free/pipeline.config
+    ends 0
+    # shellcheck disable=SC2086
+    run crank launch --ps 1 --workers 1 -- train free/pipeline.config --strategy sync --continue_train $some --set train_config.num_epochs=3 --set data_config.batch_size=120
+    ends 0
+    is_there free/model.ckpt-23
+done
+# the settings of async, from the config and from Paddle's environment, of which the older name is one; the config that is kept has them
+# shellcheck disable=SC2086
+run env FLAGS_communicator_max_send_grad_num_before_recv=2 FLAGS_communicator_independent_recv_thread=1 FLAGS_communicator_thread_pool_size=32 \
+    crank launch --ps 2 --workers 2 -- train tiny.yaml --strategy async --model_dir set $some --set data_config.batch_size=60 \
+    --set train_config.servers.max_merge_var_num=3 --set train_config.servers.send_wait_times=2 --set train_config.servers.send_queue_size=2
+ends 0
+has_err "...FLAGS_communicator_thread_pool_size of the environment has no effect here..."
+for line in 'strategy: "async"' 'max_merge_var_num: 3' 'min_send_grad_num_before_recv: 2' 'independent_recv_thread: true' 'send_queue_size: 2'; do
+    grep -q "$line" set/pipeline.config || fail "pipeline.config has no '$line': $(cat set/pipeline.config)"
+done
+# shellcheck disable=SC2086
+run crank launch --ps 2 --workers 2 -- train tiny.yaml --strategy async --model_dir apart $some --set data_config.batch_size=60 \
+    --set train_config.servers.max_merge_var_num=3 --set train_config.servers.merge_sparse_grad=false
+ends 0
+# the computing alone
+# shellcheck disable=SC2086
+run crank launch --ps 1 --workers 2 -- train tiny.yaml --strategy async --model_dir fake $some --set data_config.batch_size=60 --set train_config.servers.fake_rpc=true
+ends 0
+has_err "...fake_rpc: nothing is sent to the parameter servers and nothing comes from them; the speed is that of computing alone, and nothing is learned"
+# mistakes, before the first step
+refused() { # refused STRATEGY SET MESSAGE
+    run crank launch --ps 1 --workers 1 -- train tiny.yaml --model_dir no --strategy "$1" --set "$2"
+    ends 2
+    has_err "$3"
+}
+refused geo train_config.seed=1 "...strategy geo trains on the workers and servers keep no optimizer state, so the optimizer must be sgd_optimizer, for dense parameters with momentum: 0, and it is ad...; change it, or use --strategy async"
+refused half_async train_config.servers.max_merge_var_num=4 "...max_merge_var_num is 4, and with strategy half_async it must be the number of batches that a worker computes at a time, which is 1: more would be waited for for ever; remove it, and raise data_config.batch_size for larger steps"
+refused async train_config.grad_clipping.clipping_type=norm "...grad_clipping limits the gradients of a step, and with strategy async no step has all workers; remove it, or use --strategy sync"
+refused async train_config.gradient_accumulation_steps=2 "...gradient_accumulation_steps counts the batches of a step, and with strategy async no step has all workers; remove it, or use --strategy sync"
+refused async 'train_config.sparse_optimizer={adam_optimizer: {lr: 0.01, mode: DENSE}, constant_learning_rate: {}}' "...the optimizer adam over all rows moves every row of a table in each step, which a server would do for each gradient of strategy async; use mode: LAZY, or --strategy sync"
+refused geo train_config.servers.fake_rpc=true "...fake_rpc leaves out the letters of half_async and async, and the strategy is geo..."
+refused async train_config.servers.send_queue_size=0 "...send_queue_size..."

@@ -1,0 +1,261 @@
+/*
+ * rounds.c - parameter servers whose workers do not wait for each other, with threads as processes
+ * (holders.h). One worker of half_async has the bits of one process, with any number of servers and
+ * any rounds. With several workers results depend on timing; what does not is counted here: steps,
+ * updates, that all holders end with the same parameters, and that the loss stays where it
+ * should.
+ */
+#include "holders.h"
+#include "job/placing.h"
+#include "unit/run/run_test.h"
+
+#define BATCH 96
+#define ROWS  (4 * BATCH + 5)
+#define STEPS 5 /* of an epoch */
+
+typedef struct trial {
+    const char *config, *set[8];
+    int64_t round;                                /* steps of a round; 0: an epoch */
+    cr_buf seen[MAX_HOLDERS];                     /* all weights and the optimizer state */
+    double first[MAX_HOLDERS], last[MAX_HOLDERS]; /* mean losses of the first and last epoch */
+    cr_trainer_state state[MAX_HOLDERS];
+    bool fine[MAX_HOLDERS];
+} trial;
+
+/* opening a job is not made for several threads at once */
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+
+typedef struct part {
+    cr_job j;
+    cr_trainer *t;
+    cr_loader *data;
+    cr_diag diag;
+} part;
+
+static cr_code open_part(part *p, const trial *t, const holder *h) {
+    char size[64];
+    int n = 0, workers = 0;
+    const char *set[16];
+    for (int k = 0; h && k < h->of->n; k++)
+        workers += !h->of->serves[k];
+    snprintf(size, sizeof(size), "data_config.batch_size=%d", BATCH / (h ? workers : 1));
+    for (; t->set[n]; n++)
+        set[n] = t->set[n];
+    set[n++] = size;
+    set[n++] = "train_config.lanes=8";
+    cr_config_opts co = {.path = t->config, .model_dir = "unused", .set = set, .n_set = n};
+    cr_job_opts jo = {.config = &co,
+                      .threads = 1,
+                      .train = true,
+                      .rounds = h != NULL,
+                      .with_labels = true,
+                      .meet = h ? &h->meet : NULL,
+                      .mail = h ? &h->mail : NULL};
+    cr_err err;
+    CR_TRY(cr_job_open(&p->j, &jo, &p->diag));
+    if (h) cr_job_check_servers(&p->j, &p->diag);
+    CR_TRY(cr_diag_code(&p->diag));
+    if (h) CR_TRY(cr_job_server_placings(&p->j, &p->diag));
+    if (cr_job_alloc(&p->j, &err) != CR_OK || cr_trainer_new(&p->t, &p->j, &err) != CR_OK)
+        return cr_diag_err(&p->diag, &err);
+    CHECK_INT(cr_trainer_has_rounds(p->t), h != NULL);
+    CR_TRY(cr_job_begin(&p->j, p->t, false, &p->diag));
+    cr_job_data d = {.paths = p->j.root->train_input_path,
+                     .key = "train_input_path",
+                     .batch_size = p->j.batch,
+                     .n_epochs = 3,
+                     .shuffle = true};
+    return cr_job_loader(&p->j, &d, &p->data, &p->diag);
+}
+
+/* The steps of one epoch, in rounds; *loss is their mean loss. */
+static cr_code one_epoch(part *p, const trial *t, bool serves, int64_t *step, double *loss,
+                         cr_err *err) {
+    bool has_rounds = cr_trainer_has_rounds(p->t), done, ended = false;
+    int64_t left = STEPS;
+    *loss = 0;
+    while (!ended) {
+        int64_t steps = 0, most = t->round && t->round < left ? t->round : left;
+        if (has_rounds) cr_trainer_round_begin(p->t);
+        if (serves) CR_TRY(cr_trainer_serve(p->t, err));
+        for (; !serves && steps < most; steps++) {
+            cr_batch *b;
+            CR_TRY(cr_loader_next(p->data, &b, &done, err));
+            CHECK(b != NULL);
+            CR_TRY(cr_trainer_step(p->t, b, (*step)++, err));
+            cr_loader_release(p->data, b);
+            *loss += cr_trainer_loss(p->t, 0) / STEPS;
+        }
+        left -= most;
+        ended = left == 0;
+        if (has_rounds) CR_TRY(cr_trainer_round_end(p->t, *step, steps, err));
+    }
+    cr_batch *none = NULL;
+    if (!serves) CR_TRY(cr_loader_next(p->data, &none, &done, err));
+    CHECK(none == NULL);
+    cr_trainer_epoch_end(p->t);
+    return CR_OK;
+}
+
+/* Adds the weights and the state of all holders. */
+static void note_all(part *p, cr_buf *out) {
+    const cr_meet *meet = p->j.meet;
+    cr_arena a;
+    int n;
+    cr_arena_init(&a, 0);
+    cr_ckpt_tensor *v = cr_trainer_tensors(&p->j, p->t, &a, &n);
+    for (int i = 0; i < n; i++) {
+        int64_t count = 1;
+        for (int d = 0; d < v[i].n_dims; d++)
+            count *= v[i].shape[d];
+        int n_all = meet ? meet->n : 1;
+        float *all = calloc((size_t)(count * n_all) + 1, sizeof(float)),
+              *mine = all + (meet ? count * meet->self : 0), *x = all;
+        size_t at[MAX_HOLDERS + 1];
+        if (v[i].n_parts == 0) v[i].get(v[i].ctx, 0, count, mine);
+        for (int k = 0; k < v[i].n_parts; k++) {
+            const cr_ckpt_part *q = &v[i].parts[k];
+            for (int64_t r = q->row; q->holder == meet->self && r < q->end; r++)
+                v[i].get(v[i].ctx, r * v[i].part_width + q->col, q->col_end - q->col,
+                         mine + r * v[i].part_width + q->col);
+        }
+        for (int h = 0; h <= n_all; h++)
+            at[h] = (size_t)(h * count) * sizeof(float);
+        if (meet) meet->gather(meet->ctx, all, at);
+        if (v[i].n_parts == 0) x = mine;
+        for (int k = 0; k < v[i].n_parts; k++) {
+            const cr_ckpt_part *q = &v[i].parts[k];
+            for (int64_t r = q->row; r < q->end; r++)
+                memcpy(x + r * v[i].part_width + q->col,
+                       all + q->holder * count + r * v[i].part_width + q->col,
+                       (size_t)(q->col_end - q->col) * sizeof(float));
+        }
+        cr_buf_printf(out, "\n%s\n", v[i].name);
+        cr_buf_add(out, x, (size_t)count * sizeof(float));
+        free(all);
+    }
+    cr_arena_clear(&a);
+}
+
+static void run_part(trial *t, const holder *h) {
+    part p;
+    cr_err err = {0};
+    int self = h ? h->number : 0;
+    int64_t step = 0;
+    double loss;
+    bool serves = h && h->of->serves[self];
+    memset(&p, 0, sizeof(p));
+    cr_diag_init(&p.diag);
+    cr_buf_init(&t->seen[self]);
+    pthread_mutex_lock(&one_at_a_time);
+    cr_code code = open_part(&p, t, h);
+    pthread_mutex_unlock(&one_at_a_time);
+    for (int epoch = 0; epoch < 3 && code == CR_OK; epoch++) {
+        code = one_epoch(&p, t, serves, &step, &loss, &err);
+        if (code != CR_OK) fprintf(stderr, "%s\n", err.msg);
+        *(epoch == 0 ? &t->first[self] : &t->last[self]) = loss;
+    }
+    if (code == CR_OK) note_all(&p, &t->seen[self]);
+    if (code == CR_OK) t->state[self] = cr_trainer_get_state(p.t);
+    t->fine[self] = code == CR_OK;
+    pthread_mutex_lock(&one_at_a_time);
+    show(&p.diag);
+    if (p.data) cr_loader_free(p.data);
+    cr_trainer_free(p.t);
+    cr_job_close(&p.j);
+    cr_diag_clear(&p.diag);
+    pthread_mutex_unlock(&one_at_a_time);
+}
+
+static void hold(holder *h, void *ctx) {
+    run_part(ctx, h);
+}
+
+static void clear(trial *t) {
+    for (int k = 0; k < MAX_HOLDERS; k++)
+        cr_buf_clear(&t->seen[k]);
+}
+
+#define SGD                                                                                        \
+    "train_config.sparse_optimizer={sgd_optimizer: {lr: 0.3}, constant_learning_rate: {}}",        \
+        "train_config.dense_optimizer={sgd_optimizer: {lr: 0.1, momentum: 0}, "                    \
+        "constant_learning_rate: {}}"
+#define STRATEGY(name, more) "train_config.servers={strategy: " name more "}"
+
+TEST(one_worker_of_half_async) {
+    static const char *const data[] = {"criteo/pipeline.yaml", "taobao/pipeline.yaml"};
+    static const int shapes[][MAX_HOLDERS + 1] = {{8, SERVER}, {8, SERVER, SERVER, SERVER}};
+    for (int d = 0; d < 2; d++) {
+        trial one = {.config = in_root(data[d])};
+        run_part(&one, NULL);
+        CHECK(one.fine[0]);
+        for (int s = 0; s < 2; s++) {
+            trial t = {.config = in_root(data[d]),
+                       .set = {STRATEGY("half_async", "")},
+                       .round = s == 0 ? 0 : 2};
+            holders hs;
+            holders_run(&hs, shapes[s], hold, &t);
+            for (int h = 0; h < hs.n; h++) {
+                CHECK(t.fine[h]);
+                CHECK(t.seen[h].n == one.seen[0].n &&
+                      memcmp(t.seen[h].data, one.seen[0].data, one.seen[0].n) == 0);
+                CHECK_INT(t.state[h].updates, one.state[0].updates);
+                CHECK_INT(t.state[h].sched_steps, one.state[0].sched_steps);
+                CHECK_INT(t.state[h].dense_updates, one.state[0].dense_updates);
+            }
+            CHECK(t.first[0] == one.first[0] && t.last[0] == one.last[0]);
+            clear(&t);
+        }
+        clear(&one);
+    }
+}
+
+/* updates: what every holder counts at the end; -1: merging decides it */
+static void several(const char *name, trial *t, int64_t updates) {
+    static const int shape[] = {3, SERVER, 3, 2, SERVER, 0};
+    holders hs;
+    holders_run(&hs, shape, hold, t);
+    for (int h = 0; h < hs.n; h++) {
+        CHECK(t->fine[h]);
+        CHECK(t->seen[h].n == t->seen[0].n &&
+              memcmp(t->seen[h].data, t->seen[0].data, t->seen[0].n) == 0);
+        CHECK_INT(t->state[h].sched_steps, 3 * STEPS);
+        CHECK_INT(t->state[h].updates, t->state[0].updates);
+        if (updates >= 0) CHECK_INT(t->state[h].updates, updates);
+        if (!hs.serves[h] && !(t->last[h] < 2 * t->first[h])) {
+            fprintf(stderr, "%s: the loss of holder %d goes from %g to %g\n", name, h, t->first[h],
+                    t->last[h]);
+            CHECK(false);
+        }
+    }
+    clear(t);
+}
+
+TEST(several_workers) {
+    static const char *const settings[][2] = {
+        {"half_async", STRATEGY("half_async", "")},
+        {"async, small queue", STRATEGY("async", ", send_queue_size: 1")},
+        {"async, merged", STRATEGY("async", ", max_merge_var_num: 3, send_wait_times: 2, "
+                                            "independent_recv_thread: true")},
+        {"async, rows apart", STRATEGY("async", ", max_merge_var_num: 2, merge_sparse_grad: false, "
+                                                "is_sgd_optimizer: false")},
+        {"geo", STRATEGY("geo", ", k_steps: 2")},
+    };
+    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+        bool merges = strstr(settings[i][1], "merge_var") != NULL,
+             geo = strcmp(settings[i][0], "geo") == 0;
+        trial t = {.config = in_root("criteo/pipeline.yaml"),
+                   .set = {settings[i][1], SGD},
+                   .round = i % 2 ? 3 : 0};
+        several(settings[i][0], &t, merges ? -1 : geo ? 3 * STEPS : 3 * 3 * STEPS);
+    }
+}
+
+int main(int argc, char **argv) {
+    static const t_case cases[] = {CASE(one_worker_of_half_async), CASE(several_workers)};
+    if (!root_open("rounds")) return 1;
+    make_synth("criteo", in_root("criteo"), ROWS, 100, 5, 0.0002);
+    make_synth("taobao", in_root("taobao"), ROWS, 100, 5, 0.0005);
+    int rc = t_run(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+    return root_close(rc);
+}
