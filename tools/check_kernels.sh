@@ -12,7 +12,7 @@ flags='-std=c11 -D_GNU_SOURCE -Isrc -Iinclude -Itests -E'
 exempt=' peak peak_bf16 ' # measure the CPU; their result is a time
 
 # shellcheck disable=SC2086
-names=$(printf '#include "kern/list.h"\n#define NAME(ret, name, args) KERNEL name;\nCR_KERNELS(NAME)\n' |
+names=$(printf '#include "kern/list.h"\n#define NAME(ret, name, args) KERNEL name;\nCR_KERNELS(NAME)\nCR_KERNELS_UNITS(NAME)\n' |
     $cc $flags -x c - | tr ';' '\n' | sed -n 's/^ *KERNEL *\([A-Za-z0-9_]*\)$/\1/p')
 # the part of a line "# 12 "tests/kern/act.c"" on belongs to that file
 # shellcheck disable=SC2086

@@ -166,7 +166,22 @@ static int n_calls(const phase *p) {
     return p->n_batch + p->n_begin + p->n + p->n_end;
 }
 
-static void plan_buffers(cr_plan *pl) {
+/* choose_form decides which buffers of a node hold the whole batch, and whether they hold the
+ * node's own form: where both are buffers of a tile, and tiles have whole blocks of rows. */
+static void choose_form(const cr_plan *pl, const cr_node *n, const life *val, const life *grad,
+                        bool whole_blocks) {
+    slot *s = &pl->slots[n->id];
+    if (n->cls != CR_ROW && n->cls != CR_SEQ) return;
+    if (val->first >= 0)
+        s->val_wide = s->wanted || n->op->batch || n->lane || val->first_phase != val->last_phase;
+    if (grad->first >= 0)
+        s->grad_wide =
+            n->op->keep_grad || s->batch_user || n->lane || grad->first_phase != grad->last_phase;
+    s->own = n->own_val > 0 && whole_blocks && n->cls == CR_ROW && val->first >= 0 &&
+             !s->val_wide && !s->grad_wide;
+}
+
+static void plan_buffers(cr_plan *pl, bool whole_blocks) {
     const cr_graph *g = pl->g;
     life *val = CR_NEW_N(&pl->arena, life, g->n), *grad = CR_NEW_N(&pl->arena, life, g->n);
     for (int i = 0; i < g->n; i++)
@@ -196,6 +211,8 @@ static void plan_buffers(cr_plan *pl) {
         }
     for (int i = 0; i < g->n; i++)
         pl->slots[i].clear = g->nodes[i]->cls == CR_PARAM && pl->slots[i].grad && grad[i].first < 0;
+    for (int i = 0; i < g->n; i++)
+        choose_form(pl, g->nodes[i], &val[i], &grad[i], whole_blocks);
     placed **live = CR_NEW_N(&pl->arena, placed *, cr_n_spaces(pl));
     int *n_live = CR_NEW_N(&pl->arena, int, cr_n_spaces(pl));
     for (int i = 0; i < cr_n_spaces(pl); i++)
@@ -207,10 +224,9 @@ static void plan_buffers(cr_plan *pl) {
             if (n->cls != CR_ROW && n->cls != CR_SEQ) continue;
             int k = cr_space_of(pl, n);
             widths *sp = &pl->spaces[k];
-            int64_t w = cr_up16(cr_ld(n)); /* buffers begin at 64 bytes */
+            /* buffers begin at 64 bytes */
             if (val[i].first == pos) {
-                s->val_wide =
-                    s->wanted || n->op->batch || n->lane || val[i].first_phase != val[i].last_phase;
+                int64_t w = cr_up16(s->own ? n->own_val : cr_ld(n));
                 if (s->val_wide) {
                     s->val_off = sp->wide;
                     sp->wide = cr_add_i64(sp->wide, w);
@@ -219,8 +235,7 @@ static void plan_buffers(cr_plan *pl) {
                 }
             }
             if (grad[i].first == pos) {
-                s->grad_wide = n->op->keep_grad || s->batch_user || n->lane ||
-                               grad[i].first_phase != grad[i].last_phase;
+                int64_t w = cr_up16(s->own ? n->own_grad : cr_ld(n));
                 if (s->grad_wide) {
                     s->grad_off = sp->wide;
                     sp->wide = cr_add_i64(sp->wide, w);
@@ -276,7 +291,8 @@ void cr_plan_compile(cr_plan *pl, const cr_plan_opts *o) {
     }
     set_phases(pl);
     emit(pl);
-    plan_buffers(pl);
+    /* sequences end tiles anywhere */
+    plan_buffers(pl, g->n_axes == 0 && o->tile_rows % CR_OWN_BLOCK == 0);
     pl->preps = CR_NEW_N(&pl->arena, prep, pl->n_preps + 1);
     int64_t k = 0;
     for (int i = 0; i < g->n; i++)

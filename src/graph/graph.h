@@ -90,6 +90,9 @@ struct cr_node {
     int64_t state;       /* bytes that each caller's work keeps for it, zeroed once; see cr_state */
     int64_t carry;       /* floats that a thread keeps for it between the tiles of a lane */
     int64_t n_prepare;
+    /* Floats per row of a form of its own in which value and gradient may be kept between the ops
+     * that know it, for tiles of whole blocks of rows (cr_own); 0: only rows of floats. */
+    int64_t own_val, own_grad;
     /* forward runs once per lane, before its tiles, and backward once after them, over a tile of
      * all rows of the lane (in inference: of a range of rows). The inputs are parameters and other
      * lane nodes */
@@ -171,6 +174,11 @@ const int32_t *cr_seq_off(const cr_tile *t, int axis);
 float *cr_val(const cr_tile *t, const cr_node *n);
 float *cr_grad(const cr_tile *t, const cr_node *n);
 int64_t cr_ld(const cr_node *n);
+/* cr_own: value and gradient of n are in the form of its own. cr_val and cr_grad then return where
+ * it begins, at a multiple of 64 bytes; there is room for n->own_val and n->own_grad floats for
+ * each row of the tile, counted in whole blocks. In training every tile but the last one of a lane
+ * has whole blocks of rows. */
+bool cr_own(const cr_tile *t, const cr_node *n);
 /* cr_wants_grad: does input i of n take a gradient? cr_first_grad: is this the first write to it?
  * Then the op sets it, else it adds. For PARAM inputs the first write is that of the first use in
  * the first tile of the lane. */

@@ -16,6 +16,8 @@
 
 /* The most rows of a tile; ops size their scratch by it. */
 #define CR_MAX_TILE 256
+/* The rows of a block, for nodes with a form of their own (cr_own). */
+#define CR_OWN_BLOCK 32
 
 typedef enum cr_mode { CR_TRAIN, CR_EVAL } cr_mode;
 

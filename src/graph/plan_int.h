@@ -16,6 +16,7 @@ typedef struct slot {
     int ph_b;      /* phase of its backward; -1: none */
     bool val_wide; /* value kept for the whole batch, else per tile */
     bool grad_wide;
+    bool own;        /* in the node's own form: cr_own */
     bool clear;      /* PARAM: only unfolding adds to its gradient */
     bool batch_user; /* a batch op reads it, and writes its gradient for all rows */
     /* its buffers hold the rows of the global batch, because a batch op makes or reads it */

@@ -236,6 +236,10 @@ float *cr_grad(const cr_tile *t, const cr_node *n) {
     return row_buf(t, n, s->grad_wide, s->grad_off);
 }
 
+bool cr_own(const cr_tile *t, const cr_node *n) {
+    return t->w->plan->slots[n->id].own;
+}
+
 bool cr_wants_grad(const cr_tile *t, const cr_node *n, int i) {
     return t->w->plan->slots[n->in[i]->id].grad;
 }

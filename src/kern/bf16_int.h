@@ -28,6 +28,9 @@ enum { BF16_MC = 42, BF16_KC = 512, BF16_MT = 96 };
 static inline int64_t bf16_tile_rows(int parts) {
     return parts == 1 ? 256 : 128;
 }
+/* Words from a pair of rows of A to the next, for M columns, where gemm_pairs.c takes A^T: whole
+ * vectors, and never a multiple of the size of a page. */
+#define PAIRS_LD(M) (((M) + 31) / 32 * 32 + 16)
 static inline int64_t bf16_blocks(int64_t K) {
     return (K + CR_BF16_BLOCK - 1) / CR_BF16_BLOCK;
 }

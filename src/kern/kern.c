@@ -37,7 +37,9 @@ static const cr_kernels table_avx512_bf16 = {CR_KERNELS_REST(ENTRY_avx512)
 #define DECLARE_amx(ret, name, args) ret cr_##name##_amx args;
 #define ENTRY_amx(ret, name, args)   .name = cr_##name##_amx,
 CR_KERNELS_BF16_DOT(DECLARE_amx)
-static const cr_kernels table_amx = {CR_KERNELS_REST(ENTRY_avx512) CR_KERNELS_BF16_DOT(ENTRY_amx)};
+CR_KERNELS_UNITS(DECLARE_amx)
+static const cr_kernels table_amx = {CR_KERNELS_REST(ENTRY_avx512) CR_KERNELS_BF16_DOT(ENTRY_amx)
+                                         CR_KERNELS_UNITS(ENTRY_amx)};
 #endif
 #endif
 
@@ -88,13 +90,18 @@ int64_t cr_gemm_bf16_scratch(int64_t M, int64_t K, int parts) {
 
 int64_t cr_gemm_bf16_tn_scratch(int64_t M, int64_t N, int64_t K, int parts) {
     int64_t kc = K < TN_KC ? K : TN_KC, mt = M < BF16_MT ? M : BF16_MT;
-    /* B packed and some columns of A as floats; B packed and A in pairs, in whole tiles of rows;
+    /* B packed and some columns of A as floats; B packed and A in pairs;
      * or the units of both, two blocks of C and a unit per part */
     int64_t k_all = bf16_blocks(kc) * CR_BF16_BLOCK, B = units(N, kc, parts);
-    int64_t rows = B + k_all * mt * parts, pairs = B + k_all / 2 * (M + 16);
+    int64_t rows = B + k_all * mt * parts, pairs = B + k_all / 2 * PAIRS_LD(M);
     int64_t tiles = B + units(M, kc, parts) + 2048 + 3 * BF16_UNIT + 16;
     if (rows < pairs) rows = pairs;
     return rows > tiles ? rows : tiles;
+}
+
+int64_t cr_gemm_units_scratch(int64_t M, int64_t K, int parts) {
+    int64_t most = bf16_tile_rows(parts);
+    return units(M < most ? M : most, K, parts) + 2048 + 3 * BF16_UNIT + 16;
 }
 
 const char *cr_kern_order(cr_cpu_level level) {

@@ -57,9 +57,22 @@ static inline uint32_t cr_entry_slot(cr_entry e) {
     return e.at / CR_ENTRY_LANES;
 }
 
+/* A matrix (M, N) between BF16 products (gemm_units), in up to five forms; NULL: not in this one.
+ * All but the floats are units: blocks of 32 x 32 values of 16 bits, 512 words each, with zeros
+ * where the matrix ends inside of a block (x86/units_int.h). */
+typedef struct cr_units {
+    float *f; /* floats, rows ld apart */
+    int64_t ld;
+    uint32_t *rows;   /* left operand of gemm_units: [M / 32][N / 32][part] */
+    uint32_t *pairs;  /* right operand of gemm_units_tn: [N / 32][M / 32][part] */
+    uint32_t *turned; /* left operand of gemm_units_tn: [N / 32][M / 32][part] */
+    uint32_t *above;  /* which values are above 0, a bit each: [M / 32][N / 32][row] */
+} cr_units;
+
 #define CR_KERN_FIELD(ret, name, args) ret(*name) args;
 typedef struct cr_kernels {
     CR_KERNELS(CR_KERN_FIELD)
+    CR_KERNELS_UNITS(CR_KERN_FIELD)
 } cr_kernels;
 #undef CR_KERN_FIELD
 
@@ -136,5 +149,13 @@ static inline int64_t cr_gemm_bf16_pack_size(int64_t K, int64_t N, int parts) {
 }
 int64_t cr_gemm_bf16_scratch(int64_t M, int64_t K, int parts);
 int64_t cr_gemm_bf16_tn_scratch(int64_t M, int64_t N, int64_t K, int parts);
+/* For cr_units (M, N): words of one form, and of `above`; floats of scratch memory. */
+static inline int64_t cr_units_size(int64_t M, int64_t N, int parts) {
+    return cr_gemm_bf16_pack_size(M, N, parts);
+}
+static inline int64_t cr_units_above(int64_t M, int64_t N) {
+    return cr_gemm_panels(M) * cr_gemm_panels(N) * 32;
+}
+int64_t cr_gemm_units_scratch(int64_t M, int64_t K, int parts);
 
 #endif

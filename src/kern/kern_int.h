@@ -23,6 +23,7 @@
 #define KERN(name)                CR_CAT3(cr_, name, CR_LEVEL)
 #define CR_DECLARE(ret, nm, args) ret KERN(nm) args;
 CR_KERNELS(CR_DECLARE)
+CR_KERNELS_UNITS(CR_DECLARE)
 #undef CR_DECLARE
 #endif
 

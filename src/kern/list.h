@@ -77,11 +77,10 @@
  * peak_bf16: like peak, for the operations that these products are made of; inputs are random,
  *     because the tile unit lowers its clock with what it multiplies
  */
-#define CR_KERNELS_BF16_PACK(X)                                                                    \
+#define CR_KERNELS_BF16_DOT(X)                                                                     \
     X(void, gemm_bf16_pack,                                                                        \
       (uint32_t * dst, const float *B, int64_t ldb, bool trans, int64_t K, int64_t N, int64_t p0,  \
-       int64_t p1, int parts))
-#define CR_KERNELS_BF16_DOT(X)                                                                     \
+       int64_t p1, int parts))                                                                     \
     X(void, gemm_bf16,                                                                             \
       (float *C, int64_t ldc, const float *A, int64_t lda, const uint32_t *packed, int64_t M,      \
        int64_t N, int64_t K, int flags, const float *bias, int parts, float *scratch))             \
@@ -89,6 +88,24 @@
       (float *C, int64_t ldc, const float *A, int64_t lda, const float *B, int64_t ldb, int64_t M, \
        int64_t N, int64_t K, int flags, int parts, float *scratch))                                \
     X(double, peak_bf16, (int64_t n, float *sum))
+
+/* ---- BF16 products that follow each other ----
+ *
+ * Only levels that gain by it have these (the tile unit); elsewhere they are NULL and values
+ * between products are floats. The bits are the same. K > 0.
+ * gemm_units: gemm_bf16 whose A may already be there in the form `rows`, and whose C is written in
+ *     each form of cr_units that is not NULL, rounded as the next product would round it. ACC needs
+ *     C->f and no other form. With RELU, C->above is written; with MASK and bias NULL it is read.
+ *     Rows up to the next multiple of 32 are written as zeros. scratch: cr_gemm_units_scratch.
+ * gemm_units_tn: gemm_bf16_tn whose A may be there as `turned` and B as `pairs`.
+ */
+#define CR_KERNELS_UNITS(X)                                                                        \
+    X(void, gemm_units,                                                                            \
+      (const cr_units *C, const cr_units *A, const uint32_t *packed, int64_t M, int64_t N,         \
+       int64_t K, int flags, const float *bias, int parts, float *scratch))                        \
+    X(void, gemm_units_tn,                                                                         \
+      (float *C, int64_t ldc, const cr_units *A, const cr_units *B, int64_t M, int64_t N,          \
+       int64_t K, int flags, int parts, float *scratch))
 
 /* ---- vectors ----
  *
@@ -388,7 +405,6 @@
     CR_KERNELS_BF16_DOT(X)
 #define CR_KERNELS_REST(X)                                                                         \
     CR_KERNELS_GEMM(X)                                                                             \
-    CR_KERNELS_BF16_PACK(X)                                                                        \
     CR_KERNELS_VEC(X)                                                                              \
     CR_KERNELS_ACT(X)                                                                              \
     CR_KERNELS_ROW(X)                                                                              \

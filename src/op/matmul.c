@@ -11,6 +11,11 @@
  * The sums of BF16 products are cut into blocks of 32 terms (kern/list.h). For the gradient of a
  * weight the terms are rows, and a tile need not end with a block (blocks.h).
  *
+ * Where a layer's output is read only by another one with BF16 products, both may keep it, and its
+ * gradient, as units that the products read and write (gemm_units): the node's own form. It holds
+ * the value as rows, for training also as pairs with the bits of a ReLU's slope; the gradient as
+ * floats (for the bias), rows and turned.
+ *
  * With G > 1 a row of x is G vectors side by side and each is multiplied by the same W: a product
  * of rows * G short rows. These lie one after another only where rows have no padding; else a few
  * rows at a time are copied together.
@@ -58,6 +63,11 @@ static int64_t scratch(const mm *a, int64_t m) {
     int64_t nn = cr_gemm_bf16_scratch(m, K > N ? K : N, a->parts),
             tn = cr_gemm_bf16_tn_scratch(K, N, m, a->parts);
     return nn > tn ? nn : tn;
+}
+
+/* Rows and columns of units: whole blocks. */
+static int64_t own_rows(int64_t n) {
+    return (n + CR_OWN_BLOCK - 1) / CR_OWN_BLOCK * CR_OWN_BLOCK;
 }
 
 static void infer(cr_node *n) {
@@ -152,11 +162,44 @@ static void product(const mm *a, const cr_tile *t, bool zeros, float *C, int64_t
         cr_kern->gemm(C, ldc, x.v, x.ld, packed, M, N, K, flags, bias);
 }
 
+/* The value of a node in this tile, and its gradient: floats, or the forms of its own. */
+static cr_units value_of(const cr_node *n, const cr_tile *t) {
+    float *v = cr_val(t, n);
+    if (!cr_own(t, n)) return (cr_units){.f = v, .ld = cr_ld(n)};
+    const mm *a = n->attr;
+    int64_t words = cr_units_size(t->n_rows, a->N, a->parts);
+    cr_units u = {.rows = (uint32_t *)(void *)v};
+    if (t->train) {
+        u.pairs = u.rows + words;
+        u.above = u.pairs + words;
+    }
+    return u;
+}
+static cr_units grad_of(const cr_node *n, const cr_tile *t) {
+    cr_units u = {.f = cr_grad(t, n), .ld = cr_ld(n)};
+    if (!cr_own(t, n)) return u;
+    const mm *a = n->attr;
+    u.rows = (uint32_t *)(void *)(u.f + own_rows(t->n_rows) * u.ld);
+    u.turned = u.rows + cr_units_size(t->n_rows, a->N, a->parts);
+    u.above = value_of(n, t).above;
+    if (!a->bias || !cr_wants_grad(t, n, 2)) u.f = NULL;
+    return u;
+}
+static bool in_units(const cr_node *n, const cr_tile *t) {
+    return cr_own(t, n) || cr_own(t, n->in[0]);
+}
+
 static void forward(const cr_node *n, cr_tile *t) {
     const mm *a = n->attr;
     const cr_node *in = n->in[0];
     int flags = (a->bias ? CR_GEMM_BIAS : 0) | (a->relu ? CR_GEMM_RELU : 0);
     const float *bias = a->bias ? n->in[2]->w : NULL;
+    if (in_units(n, t)) {
+        cr_units y = value_of(n, t), x = value_of(in, t);
+        cr_kern->gemm_units(&y, &x, (const uint32_t *)(const void *)cr_packed(t, n), t->n_rows,
+                            a->N, a->K, flags, bias, a->parts, t->scratch);
+        return;
+    }
     int64_t ld = cr_ld(n);
     for (int64_t r = 0; r < cr_rows(t, n); r += a->chunk) {
         int64_t rows = cr_rows(t, n) - r < a->chunk ? cr_rows(t, n) - r : a->chunk;
@@ -244,6 +287,26 @@ static void back(const cr_node *n, cr_tile *t, int64_t r, int64_t rows) {
     if (!direct) cr_kern->copy_rows(dx, ldx, xroom, in->width, rows, in->width, !first);
 }
 
+/* The same for all rows of a tile, when x or y are units. No rows wait for a block: every tile but
+ * the lane's last has whole blocks. */
+static void back_units(const cr_node *n, cr_tile *t) {
+    const mm *a = n->attr;
+    const cr_node *in = n->in[0];
+    const cr_units x = value_of(in, t), dy = grad_of(n, t);
+    if (cr_wants_grad(t, n, 1))
+        cr_kern->gemm_units_tn(cr_param_grad(t, n->in[1]), a->K, &dy, &x, a->N, a->K, t->n_rows,
+                               cr_first_grad(t, n, 1) ? 0 : CR_GEMM_ACC, a->parts, t->scratch);
+    if (a->bias) {
+        float *db = cr_param_sum(t, n, 2);
+        if (db) cr_kern->col_sum(db, dy.f, dy.ld, t->n_rows, a->N);
+    }
+    if (!cr_wants_grad(t, n, 0)) return;
+    const cr_units dx = grad_of(in, t);
+    int flags = (cr_first_grad(t, n, 0) ? 0 : CR_GEMM_ACC) | (a->mask ? CR_GEMM_MASK : 0);
+    cr_kern->gemm_units(&dx, &dy, (const uint32_t *)(const void *)(cr_packed(t, n) + a->bwd_off),
+                        t->n_rows, a->K, a->N, flags, x.f, a->parts, t->scratch);
+}
+
 static void backward(const cr_node *n, cr_tile *t) {
     const mm *a = n->attr;
     if (a->relu && !n->masked) {
@@ -252,6 +315,10 @@ static void backward(const cr_node *n, cr_tile *t) {
         for (int64_t r = 0; r < cr_rows(t, n); r++)
             cr_kern->relu_bwd(grad + r * cr_ld(n), grad + r * cr_ld(n), y + r * cr_ld(n), n->width,
                               false);
+    }
+    if (in_units(n, t)) {
+        back_units(n, t);
+        return;
     }
     /* runs also for no rows, since gradients of parameters must be set */
     int64_t r = 0;
@@ -306,12 +373,32 @@ static cr_node *only_user(const cr_graph *g, const cr_node *n) {
     return user;
 }
 
+/* join lets the output x of a layer have a form of its own, if its user n reads the same and this
+ * CPU gains by it. */
+static void join(cr_node *x, cr_node *n) {
+    const mm *a = x->attr, *b = n->attr;
+    if (!cr_kern->gemm_units || x->cls != CR_ROW || a->parts == 0 || a->parts != b->parts) return;
+    if (a->G > 1 || b->G > 1 || a->kn || b->kn) return;
+    int64_t columns = own_rows(x->width);
+    x->own_val = columns * a->parts + columns / CR_OWN_BLOCK;
+    x->own_grad = cr_ld(x) + columns * a->parts;
+    for (int i = 0; i < 2; i++) {
+        cr_node *l = i ? n : x;
+        const mm *m = l->attr;
+        int64_t more = cr_gemm_units_scratch(CR_MAX_TILE, m->K > m->N ? m->K : m->N, m->parts);
+        if (l->scratch < more) l->scratch = more;
+    }
+}
+
 void cr_matmul_finish(cr_graph *g) {
     for (int i = 0; i < g->n; i++) {
-        cr_node *x = g->nodes[i], *n = x->relu ? only_user(g, x) : NULL;
+        cr_node *x = g->nodes[i];
+        bool layer = x->op == &cr_op_matmul;
+        cr_node *n = x->relu || layer ? only_user(g, x) : NULL;
         if (!n || n->op != &cr_op_matmul || n->in[0] != x) continue;
         mm *a = n->attr;
-        a->mask = x->masked = a->G == 1;
+        if (x->relu) a->mask = x->masked = a->G == 1;
+        if (layer) join(x, n);
     }
 }
 

@@ -47,7 +47,8 @@ cr_node *cr_matmul_kn_each(cr_graph *g, cr_node *x, cr_node *W, int64_t G);
 
 /* cr_matmul_finish is called when the graph is whole. Where a layer with a ReLU has one user, a
  * product, the gradient that this product sends back includes the slope of the ReLU
- * (cr_node.masked). Products in mixed precision cannot do that. */
+ * (cr_node.masked). Layers with BF16 products that follow each other get a form of their own for
+ * what lies between them (cr_own), on CPUs that gain by it. */
 void cr_matmul_finish(cr_graph *g);
 
 /* act.c: element-wise functions, by torch's names where there are any. Behind each stand the

@@ -1,14 +1,15 @@
 /*
  * x86/gemm_amx.c - BF16 products on the tile unit of Intel CPUs (AMX).
  *
- * Operands are units of 32 x 32 BF16 values (2 KiB, two tiles of 16 rows of 64 bytes). The right
- * one is packed in them already (body_bf16.c). The left one is made here: rows as they are for A,
- * and for A^T the 16 x 16 transpose of the words that the packing makes. 2 x 2 tiles of C are
- * computed at a time, so there is one load per multiplication. The outer loop runs over columns: a
- * panel of the right operand stays in the first-level cache, and the left one is streamed.
+ * Operands are units of 32 x 32 BF16 values (2 KiB, two tiles of 16 rows of 64 bytes; units_int.h).
+ * The right one is packed in them already (pack_bf16.c). The left one was written by the product
+ * before, or is made here from floats. 2 x 2 tiles of C are computed at a time, so there is one
+ * load per multiplication. The outer loop runs over columns: a panel of the right operand stays in
+ * the first-level cache, and the left one is streamed.
  *
- * The vector work on a finished block of C (bias, ReLU, mask) is done a few rows at a time in the
- * loop of the next block, because the vector units are idle there. The tile registers are set up at
+ * The vector work on a finished block of C (bias, ReLU, mask, the units that other products will
+ * read) is done a few rows at a time in the loop of the next block, because the vector units are
+ * idle there. The tile registers are set up at
  * the start of a call and released at its end, so no thread keeps their state.
  *
  * With CR_TILE_MODEL the same code runs on a model of the tile unit in plain C: tests run it on
@@ -25,136 +26,20 @@
 #define TILE_STORE(t, p, ld)  _tile_stored(t, p, ld)
 #define TILE_DOT(c, a, b)     _tile_dpbf16ps(c, a, b)
 #endif
-#include "kern/bf16_int.h"
+#include "kern/x86/units_int.h"
 
-enum { NR = CR_GEMM_NR, KB = CR_BF16_BLOCK, MB = 32, UNIT = 2048, FEW_ROWS = 16 };
+enum { NR = CR_GEMM_NR, KB = CR_BF16_BLOCK, MB = 32, FEW_ROWS = 16 };
 
-#ifdef __AVX512F__
-#include "kern/x86/bf16_vec_int.h"
-/* to_bf16 makes 32 values: those of x first. */
-CR_INLINE __m512i to_bf16(__m512 x, __m512 y) {
-#ifdef __AVX512BF16__
-    return (__m512i)_mm512_cvtne2ps_pbh(y, x);
-#else
-    float f[32];
-    uint16_t h[32];
-    _mm512_storeu_ps(f, x);
-    _mm512_storeu_ps(f + 16, y);
-    for (int i = 0; i < 32; i++)
-        h[i] = (uint16_t)(bf16_near(f[i]) >> 16);
-    return _mm512_loadu_si512(h);
-#endif
-}
-/* rest subtracts half h of the values w from x. */
-CR_INLINE __m512 rest(__m512 x, __m512i w, const int h) {
-    __m512i wide =
-        _mm512_cvtepu16_epi32(h ? _mm512_extracti64x4_epi64(w, 1) : _mm512_castsi512_si256(w));
-    return _mm512_sub_ps(x, _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16)));
-}
-/* left_row makes a row of 32 values in each part's unit, from n <= 32 floats. */
-CR_INLINE void left_row(char *d, const float *x, int64_t n, int parts) {
-    __m512 a = vloadm(first(n), x), b = vloadm(first(n - 16), x + 16);
-    for (int p = 0; p < parts; p++, d += UNIT) {
-        __m512i w = to_bf16(a, b);
-        _mm512_storeu_si512(d, w);
-        if (p + 1 < parts) a = rest(a, w, 0), b = rest(b, w, 1);
-    }
-}
-/* pair_rows makes the words of two rows of 32 columns in each part's unit, half by half, from nx
- * and ny floats. */
-CR_INLINE void pair_rows(char *d, const float *x, int64_t nx, const float *y, int64_t ny,
-                         int parts) {
-    static const uint16_t order[2][32] = {{0,  32, 1,  33, 2,  34, 3,  35, 4,  36, 5,
-                                           37, 6,  38, 7,  39, 8,  40, 9,  41, 10, 42,
-                                           11, 43, 12, 44, 13, 45, 14, 46, 15, 47},
-                                          {16, 48, 17, 49, 18, 50, 19, 51, 20, 52, 21,
-                                           53, 22, 54, 23, 55, 24, 56, 25, 57, 26, 58,
-                                           27, 59, 28, 60, 29, 61, 30, 62, 31, 63}};
-    __m512 a = vloadm(first(nx), x), b = vloadm(first(nx - 16), x + 16);
-    __m512 e = vloadm(first(ny), y), f = vloadm(first(ny - 16), y + 16);
-    for (int p = 0; p < parts; p++, d += UNIT) {
-        __m512i u = to_bf16(a, b), v = to_bf16(e, f);
-        for (int h = 0; h < 2; h++)
-            _mm512_storeu_si512(d + h * UNIT / 2,
-                                _mm512_permutex2var_epi16(u, _mm512_loadu_si512(order[h]), v));
-        if (p + 1 == parts) break;
-        a = rest(a, u, 0), b = rest(b, u, 1), e = rest(e, v, 0), f = rest(f, v, 1);
-    }
-}
-/* quarter makes rows 4 q to 4 q + 3 of the transpose of a tile of 16 x 16 words; the loads do half
- * of the work. */
-CR_INLINE void quarter(char *d, const char *s, int q) {
-#define C(r) _mm_loadu_si128((const __m128i *)(const void *)(s + 64 * (r) + 16 * q))
-#define Z(i)                                                                                       \
-    _mm512_inserti32x4(_mm512_inserti32x4(_mm512_inserti32x4(_mm512_castsi128_si512(C(i)),         \
-                                                             C((i) + 4), 1),                       \
-                                          C((i) + 8), 2),                                          \
-                       C((i) + 12), 3)
-    __m512i a = Z(0), b = Z(1), c = Z(2), e = Z(3);
-    __m512i ab = _mm512_unpacklo_epi32(a, b), AB = _mm512_unpackhi_epi32(a, b);
-    __m512i ce = _mm512_unpacklo_epi32(c, e), CE = _mm512_unpackhi_epi32(c, e);
-    d += 256 * q;
-    _mm512_storeu_si512(d, _mm512_unpacklo_epi64(ab, ce));
-    _mm512_storeu_si512(d + 64, _mm512_unpackhi_epi64(ab, ce));
-    _mm512_storeu_si512(d + 128, _mm512_unpacklo_epi64(AB, CE));
-    _mm512_storeu_si512(d + 192, _mm512_unpackhi_epi64(AB, CE));
-#undef C
-#undef Z
-}
-/* finish_row applies the flags to a row of sums and writes its n <= 32 columns. */
-CR_INLINE void finish_row(float *c, const float *s, int64_t n, int flags, const float *bias) {
-    for (int h = 0; h < 32 && h < n; h += 16) {
-        mask m = first(n - h);
-        vec y = vload(s + h);
-        if (flags & CR_GEMM_BIAS) y = vadd(y, vloadm(m, bias + h));
-        if (flags & CR_GEMM_RELU) y = vrelu(y);
-        if (flags & CR_GEMM_MASK) y = vabove0(vloadm(m, bias + h), y);
-        vstorem(c + h, m, y);
-    }
-}
-#else /* the same in plain C, for the model on CPUs without AVX-512 */
+#ifndef __AVX512F__
 #define NOINLINE
-CR_INLINE void left_row(char *d, const float *x, int64_t n, int parts) {
-    for (int64_t k = 0; k < KB; k++) {
-        float v = k < n ? x[k] : 0;
-        for (int p = 0; p < parts; p++) {
-            uint32_t w = bf16_near(v);
-            uint16_t h = (uint16_t)(w >> 16);
-            memcpy(d + p * UNIT + 2 * k, &h, 2);
-            v = bf16_rest(v, w);
-        }
-    }
-}
-CR_INLINE void pair_rows(char *d, const float *x, int64_t nx, const float *y, int64_t ny,
-                         int parts) {
-    for (int64_t c = 0; c < 32; c++) {
-        float v[2] = {c < nx ? x[c] : 0, c < ny ? y[c] : 0};
-        for (int p = 0; p < parts; p++) {
-            uint32_t a = bf16_near(v[0]), b = bf16_near(v[1]), w = a >> 16 | b;
-            memcpy(d + p * UNIT + c / 16 * UNIT / 2 + c % 16 * 4, &w, 4);
-            v[0] = bf16_rest(v[0], a);
-            v[1] = bf16_rest(v[1], b);
-        }
-    }
-}
-CR_INLINE void quarter(char *d, const char *s, int q) {
-    for (int r = 4 * q; r < 4 * q + 4; r++)
-        for (int c = 0; c < 16; c++)
-            memcpy(d + 64 * r + 4 * c, s + 64 * c + 4 * r, 4);
-}
-CR_INLINE void finish_row(float *c, const float *s, int64_t n, int flags, const float *bias) {
-    for (int64_t j = 0; j < n; j++)
-        c[j] = bf16_finish(s[j], flags, bias, j);
-}
 #endif
 
 /* left_units makes the units of M rows of K columns: [block of rows][block along k][part]. */
 static void left_units(char *d, const float *A, int64_t lda, int64_t M, int64_t K, int parts) {
     for (int64_t m = 0; m < M; m += MB)
         for (int64_t k = 0; k < K; k += KB, d += parts * UNIT)
-            for (int64_t r = 0; r < MB; r++)
-                left_row(d + 64 * r, A + (m + r < M ? m + r : 0) * lda + k, m + r < M ? K - k : 0,
-                         parts);
+            row_unit(d, A + m * lda + k, lda, M - m, K - k, parts);
+    FENCE;
 }
 
 /* right_units makes the units of the transpose of K rows of N columns, or (turn) of the rows
@@ -163,14 +48,8 @@ static void right_units(char *d, const float *X, int64_t ldx, int64_t K, int64_t
                         bool turn, char *tmp) {
     for (int64_t n = 0; n < N; n += NR)
         for (int64_t k = 0; k < K; k += KB, d += parts * UNIT) {
-            char *v = turn ? tmp : d;
-            for (int64_t q = 0; q < KB / 2; q++) {
-                bool even = k + 2 * q < K, odd = k + 2 * q + 1 < K;
-                const float *x = X + (even ? k + 2 * q : k) * ldx + n, *y = odd ? x + ldx : x;
-                pair_rows(v + 64 * q, x, even ? N - n : 0, y, odd ? N - n : 0, parts);
-            }
-            for (int i = 0; turn && i < 8 * parts; i++)
-                quarter(d + i / 4 * 1024, v + i / 4 * 1024, i % 4);
+            pair_unit(turn ? tmp : d, X + k * ldx + n, ldx, K - k, N - n, parts);
+            if (turn) turn_unit(d, tmp, parts);
         }
     FENCE;
 }
@@ -225,18 +104,88 @@ CR_INLINE void block(const int parts, const char *a, const char *b) {
     }
 }
 
-/* A block of C whose sums lie in s (32 x 32 floats) and whose rows [row, rows) are not finished. */
-typedef struct out {
-    float *c;
-    const float *s, *bias;
-    int64_t ldc, row, rows, columns;
+/* One product: C from left units and panels of the right operand. */
+typedef struct job {
+    const char *A, *B;
+    int64_t row, panel; /* bytes from a block of rows of A to the next, and of a panel of B */
+    int64_t m0, M, N;   /* rows [m0, m0 + M) of C */
+    int64_t blocks;     /* along k */
     int flags;
+    const float *bias; /* or the mask: rows of it lie C.ld apart */
+    cr_units C;
+    int64_t all; /* rows of C in all */
+    float *sums; /* two blocks of C */
+    char *tmp;   /* a unit per part, when C is wanted turned but not in pairs */
+} job;
+
+/* A block of C whose sums lie in s (32 x 32 floats), and what becomes of it in `steps` steps: two
+ * rows each, then quarters of transposed tiles. */
+typedef struct out {
+    const float *s, *bias;
+    float *f;
+    char *rows, *pairs, *turned;
+    uint32_t *above;
+    int64_t ld, n_rows, columns;
+    int flags, step, steps;
 } out;
 
-CR_INLINE void finish(out *o, int64_t n) {
-    for (int64_t end = o->row + n < o->rows ? o->row + n : o->rows; o->row < end; o->row++)
-        finish_row(o->c + o->row * o->ldc, o->s + o->row * 32, o->columns, o->flags,
-                   o->flags & CR_GEMM_MASK ? o->bias + o->row * o->ldc : o->bias);
+CR_INLINE row32 finish_row(const out *o, int64_t r) {
+    if (r >= o->n_rows) return row_load(o->s, 0);
+    row32 y = row_load(o->s + 32 * r, o->columns);
+    if (o->flags & CR_GEMM_BIAS) y = row_add(y, row_load(o->bias, o->columns));
+    if (o->flags & CR_GEMM_RELU) {
+        y = row_relu(y);
+        if (o->above) o->above[r] = row_above(y);
+    }
+    if (o->flags & CR_GEMM_MASK)
+        y = row_where(y,
+                      o->bias ? row_above(row_load(o->bias + r * o->ld, o->columns)) : o->above[r]);
+    if (o->f) row_store(o->f + r * o->ld, y, o->columns);
+    return y;
+}
+
+/* finish does n steps, or as many as there are. */
+CR_INLINE void finish(const int parts, out *o, int n) {
+    for (int end = o->step + n < o->steps ? o->step + n : o->steps; o->step < end; o->step++) {
+        int r = 2 * o->step, i = o->step - MB / 2;
+        if (i >= 0) {
+            quarter(o->turned + i / 4 * 1024, o->pairs + i / 4 * 1024, i % 4);
+            continue;
+        }
+        row32 x = finish_row(o, r), y = finish_row(o, r + 1);
+        if (o->rows) {
+            put_row(o->rows + 64 * r, x, parts);
+            put_row(o->rows + 64 * r + 64, y, parts);
+        }
+        if (o->pairs) put_pair(o->pairs + 32 * r, x, y, parts);
+    }
+}
+
+/* out_of describes the block of C at row m of the product and column n, with its sums in s. */
+CR_INLINE out out_of(const int parts, const job *j, int64_t m, int64_t n, const float *s) {
+    const int64_t left = (j->m0 + m) / MB, right = n / NR;
+    const int64_t mb = (j->all + MB - 1) / MB, nb = (j->N + NR - 1) / NR;
+    const int64_t at = (left * nb + right) * parts * UNIT,
+                  turned = (right * mb + left) * parts * UNIT;
+    const cr_units *C = &j->C;
+    out o = {.s = s,
+             .ld = C->ld,
+             .n_rows = j->M - m < MB ? j->M - m : MB,
+             .columns = j->N - n < NR ? j->N - n : NR,
+             .flags = j->flags,
+             .steps = MB / 2};
+    if (C->f) o.f = C->f + (j->m0 + m) * C->ld + n;
+    if (C->rows) o.rows = (char *)C->rows + at;
+    if (C->pairs) o.pairs = (char *)C->pairs + turned;
+    if (C->turned) {
+        o.turned = (char *)C->turned + turned;
+        if (!o.pairs) o.pairs = j->tmp;
+        o.steps += 8 * parts;
+    }
+    if (C->above) o.above = C->above + (left * nb + right) * MB;
+    if (j->flags & CR_GEMM_BIAS) o.bias = j->bias + n;
+    if (j->flags & CR_GEMM_MASK && j->bias) o.bias = j->bias + (j->m0 + m) * C->ld + n;
+    return o;
 }
 
 CR_INLINE void load_sums(const char *c, int64_t ld) {
@@ -253,58 +202,53 @@ CR_INLINE void store_sums(char *c, int64_t ld) {
     FENCE;
 }
 
-/* product: C (M, N) from left units (blocks of rows are `blocks` units apart) and panels of the
- * right operand (`panel` bytes apart). sums has room for two blocks of C. */
-CR_INLINE void product(const int parts, float *C, int64_t ldc, const char *A, const char *B,
-                       int64_t panel, int64_t M, int64_t N, int64_t blocks, int flags,
-                       const float *bias, float *sums) {
+CR_INLINE void product(const int parts, const job *j) {
+    const bool units = j->C.rows || j->C.pairs || j->C.turned;
+    const int steps = MB / 2 + (j->C.turned ? 8 * parts : 0);
+    const int some = (int)((steps + j->blocks - 1) / j->blocks);
+    const int64_t ldc = j->C.ld;
     out o = {0};
-    const int64_t some = (MB + blocks - 1) / blocks;
-    float *s = sums;
-    for (int64_t n = 0; n < N; n += NR)
-        for (int64_t m = 0; m < M; m += MB) {
-            const char *a = A + m / MB * blocks * parts * UNIT, *b = B + n / NR * panel;
-            int64_t rows = M - m < MB ? M - m : MB, columns = N - n < NR ? N - n : NR;
-            float *c = C + m * ldc + n;
-            const bool whole = rows == MB && columns == NR;
-            if (!(flags & CR_GEMM_ACC)) {
+    float *s = j->sums;
+    for (int64_t n = 0; n < j->N; n += NR)
+        for (int64_t m = 0; m < j->M; m += MB) {
+            const char *a = j->A + m / MB * j->row, *b = j->B + n / NR * j->panel;
+            const out next = out_of(parts, j, m, n, s);
+            const bool whole = next.n_rows == MB && next.columns == NR;
+            if (!(j->flags & CR_GEMM_ACC)) {
                 TILE_ZERO(0);
                 TILE_ZERO(1);
                 TILE_ZERO(2);
                 TILE_ZERO(3);
             } else if (whole) {
-                load_sums((const char *)c, ldc * 4);
+                load_sums((const char *)next.f, ldc * 4);
             } else { /* what else is in s adds to sums that finish leaves out */
-                for (int64_t r = 0; r < rows; r++)
-                    memcpy(s + 32 * r, c + r * ldc, (size_t)columns * sizeof(float));
+                for (int64_t r = 0; r < next.n_rows; r++)
+                    memcpy(s + 32 * r, next.f + r * ldc, (size_t)next.columns * sizeof(float));
                 FENCE;
                 load_sums((const char *)s, 128);
             }
-            for (int64_t k = 0; k < blocks; k++, a += parts * UNIT, b += parts * UNIT) {
+            for (int64_t k = 0; k < j->blocks; k++, a += parts * UNIT, b += parts * UNIT) {
                 block(parts, a, b);
-                finish(&o, some);
+                finish(parts, &o, some);
             }
-            finish(&o, MB);
-            if (whole && !(flags & ~CR_GEMM_ACC)) {
-                store_sums((char *)c, ldc * 4);
+            finish(parts, &o, steps);
+            if (whole && !units && !(j->flags & ~CR_GEMM_ACC)) {
+                store_sums((char *)next.f, ldc * 4);
                 continue;
             }
             store_sums((char *)s, 128);
-            o = (out){c, s, NULL, ldc, 0, rows, columns, flags};
-            if (flags & CR_GEMM_BIAS) o.bias = bias + n;
-            if (flags & CR_GEMM_MASK) o.bias = bias + m * ldc + n;
-            s = s == sums ? sums + 1024 : sums;
+            o = next;
+            s = s == j->sums ? j->sums + 1024 : j->sums;
         }
-    finish(&o, MB);
+    finish(parts, &o, steps);
+    FENCE;
 }
 
-static void any_product(int parts, float *C, int64_t ldc, const char *A, const char *B,
-                        int64_t panel, int64_t M, int64_t N, int64_t blocks, int flags,
-                        const float *bias, float *sums) {
+static void any_product(int parts, const job *j) {
     switch (parts) {
-    case 1: product(1, C, ldc, A, B, panel, M, N, blocks, flags, bias, sums); return;
-    case 2: product(2, C, ldc, A, B, panel, M, N, blocks, flags, bias, sums); return;
-    default: product(3, C, ldc, A, B, panel, M, N, blocks, flags, bias, sums); return;
+    case 1: product(1, j); return;
+    case 2: product(2, j); return;
+    default: product(3, j); return;
     }
 }
 
@@ -313,35 +257,59 @@ static char *aligned(float *scratch) {
     return (char *)scratch + (64 - (uintptr_t)scratch % 64) % 64;
 }
 
-static NOINLINE void gemm(float *C, int64_t ldc, const float *A, int64_t lda, const char *packed,
-                          int64_t M, int64_t N, int64_t K, int flags, const float *bias, int parts,
+/* gemm: A is made of floats or already there, C goes where it is wanted. When both sides are floats
+ * a long k is cut, so that a panel of the right operand stays in the first-level cache. */
+static NOINLINE void gemm(const cr_units *C, const cr_units *A, const char *packed, int64_t M,
+                          int64_t N, int64_t K, int flags, const float *bias, int parts,
                           float *scratch) {
     float *sums = (float *)(void *)aligned(scratch);
-    char *units = (char *)(sums + 2048);
-    const int64_t panel = cr_gemm_bf16_panel(K, parts) * 4, most = bf16_tile_rows(parts);
-    for (int64_t m = 0; m < M; m += most)
-        for (int64_t k = 0; k < K; k += BF16_KC) {
-            int64_t mc = M - m < most ? M - m : most, kc = K - k < BF16_KC ? K - k : BF16_KC;
-            left_units(units, A + m * lda + k, lda, mc, kc, parts);
-            FENCE;
-            any_product(parts, C + m * ldc, ldc, units, packed + k / KB * parts * UNIT, panel, mc,
-                        N, bf16_blocks(kc), bf16_flags(flags, k, kc, K),
-                        bias && flags & CR_GEMM_MASK ? bias + m * ldc : bias, sums);
+    const bool floats = !A->rows && !C->rows && !C->pairs && !C->turned;
+    char *tmp = (char *)(sums + 2048), *units = floats ? tmp : tmp + 3 * UNIT;
+    const int64_t most = bf16_tile_rows(parts), step = floats ? BF16_KC : K;
+    job j = {.panel = cr_gemm_bf16_panel(K, parts) * 4,
+             .N = N,
+             .bias = bias,
+             .C = *C,
+             .all = M,
+             .sums = sums,
+             .tmp = tmp};
+    for (j.m0 = 0; j.m0 < M; j.m0 += most)
+        for (int64_t k = 0; k < K; k += step) {
+            int64_t kc = K - k < step ? K - k : step;
+            j.M = M - j.m0 < most ? M - j.m0 : most;
+            j.blocks = bf16_blocks(kc);
+            j.row = j.blocks * parts * UNIT;
+            j.A = A->rows ? (const char *)A->rows + j.m0 / MB * j.row : units;
+            if (!A->rows) left_units(units, A->f + j.m0 * A->ld + k, A->ld, j.M, kc, parts);
+            j.B = packed + k / KB * parts * UNIT;
+            j.flags = bf16_flags(flags, k, kc, K);
+            any_product(parts, &j);
         }
 }
 
-static NOINLINE void gemm_tn(float *C, int64_t ldc, const float *A, int64_t lda, const float *B,
-                             int64_t ldb, int64_t M, int64_t N, int64_t K, int flags, int parts,
-                             float *scratch) {
+/* side returns the units of a side of gemm_tn for rows [k, k + kc) of K, and how far apart its
+ * blocks of columns are: those that are there, or made in d from floats (N columns). */
+static const char *side(const cr_units *x, const uint32_t *there, bool turn, char *d, int64_t N,
+                        int64_t K, int64_t k, int64_t kc, int parts, char *tmp, int64_t *apart) {
+    *apart = bf16_blocks(there ? K : kc) * parts * UNIT;
+    if (there) return (const char *)there + k / KB * parts * UNIT;
+    right_units(d, x->f + k * x->ld, x->ld, kc, N, parts, turn, tmp);
+    return d;
+}
+
+static NOINLINE void gemm_tn(float *C, int64_t ldc, const cr_units *A, const cr_units *B, int64_t M,
+                             int64_t N, int64_t K, int flags, int parts, float *scratch) {
     float *sums = (float *)(void *)aligned(scratch);
     char *tmp = (char *)(sums + 2048), *a = tmp + 3 * UNIT;
+    job j = {.M = M, .N = N, .C = {.f = C, .ld = ldc}, .all = M, .sums = sums};
     for (int64_t k = 0; k < K; k += TN_KC) {
-        int64_t kc = K - k < TN_KC ? K - k : TN_KC, blocks = bf16_blocks(kc);
-        char *b = a + (M + MB - 1) / MB * blocks * parts * UNIT;
-        right_units(a, A + k * lda, lda, kc, M, parts, true, tmp);
-        right_units(b, B + k * ldb, ldb, kc, N, parts, false, NULL);
-        any_product(parts, C, ldc, a, b, blocks * parts * UNIT, M, N, blocks,
-                    bf16_flags(flags, k, kc, K), NULL, sums);
+        int64_t kc = K - k < TN_KC ? K - k : TN_KC;
+        j.blocks = bf16_blocks(kc);
+        char *b = a + (M + MB - 1) / MB * j.blocks * parts * UNIT;
+        j.A = side(A, A->turned, true, a, M, K, k, kc, parts, tmp, &j.row);
+        j.B = side(B, B->pairs, false, b, N, K, k, kc, parts, NULL, &j.panel);
+        j.flags = bf16_flags(flags, k, kc, K);
+        any_product(parts, &j);
     }
 }
 
@@ -396,7 +364,8 @@ void KERN(gemm_bf16)(float *C, int64_t ldc, const float *A, int64_t lda, const u
     }
 #endif
     BEGIN;
-    gemm(C, ldc, A, lda, (const char *)packed, M, N, K, flags, bias, parts, scratch);
+    gemm(&(cr_units){.f = C, .ld = ldc}, &(cr_units){.f = (float *)A, .ld = lda},
+         (const char *)packed, M, N, K, flags, bias, parts, scratch);
     END;
 }
 
@@ -408,7 +377,23 @@ void KERN(gemm_bf16_tn)(float *C, int64_t ldc, const float *A, int64_t lda, cons
         return;
     }
     BEGIN;
-    gemm_tn(C, ldc, A, lda, B, ldb, M, N, K, flags & CR_GEMM_ACC, parts, scratch);
+    gemm_tn(C, ldc, &(cr_units){.f = (float *)A, .ld = lda},
+            &(cr_units){.f = (float *)B, .ld = ldb}, M, N, K, flags & CR_GEMM_ACC, parts, scratch);
+    END;
+}
+
+void KERN(gemm_units)(const cr_units *C, const cr_units *A, const uint32_t *packed, int64_t M,
+                      int64_t N, int64_t K, int flags, const float *bias, int parts,
+                      float *scratch) {
+    BEGIN;
+    gemm(C, A, (const char *)packed, M, N, K, flags, bias, parts, scratch);
+    END;
+}
+
+void KERN(gemm_units_tn)(float *C, int64_t ldc, const cr_units *A, const cr_units *B, int64_t M,
+                         int64_t N, int64_t K, int flags, int parts, float *scratch) {
+    BEGIN;
+    gemm_tn(C, ldc, A, B, M, N, K, flags & CR_GEMM_ACC, parts, scratch);
     END;
 }
 

@@ -7,10 +7,9 @@
  * order 1 0 3 2 5 4 ..., which no tile, tail or block of K changes. On AMD it has twice the rate of
  * multiply-adds of floats (docs/design/bf16.md has the figures and why the order differs).
  */
-#include "kern/x86/bf16_vec_int.h"
+#include "kern/x86/units_int.h"
 
 #define CR_DECLARE(ret, nm, args) ret cr_##nm##_avx512 args;
-CR_KERNELS_BF16_PACK(CR_DECLARE)
 CR_KERNELS_BF16_DOT(CR_DECLARE)
 #undef CR_DECLARE
 
@@ -98,13 +97,11 @@ CR_INLINE void along(uint32_t *d, const float *x, int64_t n, int64_t to) {
     }
 }
 
-/* across makes n <= MR pairs of two rows, with zeros up to MR; y NULL: zeros. */
+/* across makes the pairs of two rows of n floats, 32 at a time; y NULL: zeros. */
 CR_INLINE void across(uint32_t *d, const float *x, const float *y, int64_t n) {
-    static const uint16_t order[32] = {0,  16, 1,  17, 2,  18, 3,  19, 4,  20, 5,
-                                       21, 6,  22, 7,  23, 8,  24, 9,  25, 10, 26,
-                                       11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
-    ivec w = (ivec)_mm512_cvtne2ps_pbh(y ? vloadm(first(n), y) : vzero(), vloadm(first(n), x));
-    _mm512_mask_storeu_epi32(d, first(MR), _mm512_permutexvar_epi16(ivload(order), w));
+    for (int64_t i = 0; i < n; i += 32)
+        put_words(d + i, d + i + 16, to_bf16(row_load(x + i, n - i)),
+                  to_bf16(row_load(y ? y + i : x + i, y ? n - i : 0)));
 }
 
 static NOINLINE void gemm(float *C, int64_t ldc, const float *A, int64_t lda,
@@ -135,18 +132,17 @@ static NOINLINE void gemm_tn(float *C, int64_t ldc, const float *A, int64_t lda,
     for (int64_t k = 0; k < K; k += TN_KC) {
         int64_t kc = K - k < TN_KC ? K - k : TN_KC;
         int64_t pairs = (kc + 1) / 2;
-        job j = {.ldc = ldc, .row = 1, .step = MR, .pairs = pairs};
+        const int64_t ld = PAIRS_LD(M);
+        job j = {.ldc = ldc, .row = 1, .step = ld, .pairs = pairs};
         j.flags = bf16_flags(flags, k, kc, K);
         uint32_t *b = scratch, *a = b + cr_gemm_bf16_pack_size(kc, N, 1);
-        cr_gemm_bf16_pack_avx512(b, B + k * ldb, ldb, false, kc, N, 0, cr_gemm_panels(N), 1);
-        for (int64_t i = 0; i < M; i += MR)
-            for (int64_t p = 0; p < pairs; p++) {
-                const float *x = A + (k + 2 * p) * lda + i;
-                across(a + i * pairs + p * MR, x, 2 * p + 1 < kc ? x + lda : NULL,
-                       M - i < MR ? M - i : MR);
-            }
+        KERN(gemm_bf16_pack)(b, B + k * ldb, ldb, false, kc, N, 0, cr_gemm_panels(N), 1);
+        for (int64_t p = 0; p < pairs; p++) {
+            const float *x = A + (k + 2 * p) * lda;
+            across(a + p * ld, x, 2 * p + 1 < kc ? x + lda : NULL, M);
+        }
         for (int64_t n = 0; n < N; n += NR)
-            panel(&j, C + n, a, MR * pairs, b + n / NR * cr_gemm_bf16_panel(kc, 1), M,
+            panel(&j, C + n, a, MR, b + n / NR * cr_gemm_bf16_panel(kc, 1), M,
                   N - n < NR ? N - n : NR, NULL);
     }
 }
