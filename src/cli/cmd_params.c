@@ -12,10 +12,13 @@
 #include "base/shown.h"
 #include "ckpt/ckpt.h"
 #include "cli/cli.h"
+#include "cli/params_top.h"
 
 typedef struct args {
     const char *checkpoint_path;
     bool norms, verify, json;
+    const char *table;
+    int64_t top;
 } args;
 
 static const cr_opt opts[] = {
@@ -25,6 +28,9 @@ static const cr_opt opts[] = {
                 "read all values for norm, mean, least and largest; done anyway up to 64M values"),
     CR_OPT_BOOL(args, verify, 0,
                 "compare all values with their digests; done anyway when they are read"),
+    CR_OPT_STR(args, table, 0, "NAME", NULL,
+               "print the most frequent ids of a table with zch or dynamicemb instead"),
+    CR_OPT_INT(args, top, "N", "20", NULL, 1, 1000000000, "how many of them"),
     CR_OPT_BOOL(args, json, 0, "print one JSON object"),
     CR_OPT_END,
 };
@@ -168,6 +174,12 @@ static cr_code run(cr_ui *ui, const void *flags) {
     if (cr_ckpt_resolve(&ui->arena, a->checkpoint_path, CR_NEED_LIST, NULL, &path, &err) != CR_OK ||
         cr_ckpt_open(&c, path, &err) != CR_OK)
         return cr_ui_fail(ui, &err);
+    if (a->table && *a->table) {
+        cr_code top = cr_params_top(c, a->table, a->top, a->json, &ui->arena, &err);
+        if (top != CR_OK) cr_ui_fail(ui, &err);
+        cr_ckpt_close(c);
+        return top;
+    }
     int64_t values = 0;
     int n = cr_ckpt_count(c);
     for (int i = 0; i < n; i++)
@@ -192,6 +204,7 @@ static cr_code run(cr_ui *ui, const void *flags) {
 static const char *const examples[] = {
     "crank params experiments/deepfm/model.ckpt-1000",
     "crank params experiments/deepfm --json | jq '.parameters[].name'",
+    "crank params experiments/deepfm --table item_emb --top 20",
     NULL,
 };
 

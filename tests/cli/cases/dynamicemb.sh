@@ -25,8 +25,24 @@ has_out "...ebc.embedding_bags.user_emb.weight ...[51, 4] ..."
 has_out "...ebc.embedding_bags.user_emb._mch_sorted_raw_ids ...[51] ...I64 ..."
 has_out "...ebc.embedding_bags.item_emb.weight ...[13, 4] ..."
 has_out "...tags_emb._history_counts ...I64 ..."
+# the most frequent ids
+run crank params one --table item_emb --top 3
+ends 0
+has_out "table item_emb: 12 ids have rows"
+[ "$(wc -l <"$out")" -eq 5 ] || fail "$(cat "$out")"
+tail -n 3 "$out" | awk '{ print $2 }' | sort -rn >sorted
+tail -n 3 "$out" | awk '{ print $2 }' >given
+same sorted given
+run crank params one --table item_emb --top 1 --json
+has_out "...\"ids\": 12..."
+run crank params one --table nothing
+ends 2
+has_err "one/model.ckpt-59: no table 'nothing' with zch or dynamicemb; there are item_emb, ..."
 run crank export one/pipeline.config --export_dir export
 ends 0
+run crank params export --table item_emb
+ends 2
+has_err "export: an export has no counts of ids; name a checkpoint"
 run crank params export
 has_out "...ebc.embedding_bags.user_emb.weight ...[51, 4] ..."
 run crank predict --scripted_model_path export --predict_input_path eval.csv --predict_output_path from_export
