@@ -239,7 +239,7 @@ static cr_code check_all(job *j) {
     copy.path = j->doc.path;
     copy.syntax = CR_SYNTAX_YAML;
     copy.root = cr_tree_copy(&copy, j->doc.root);
-    cr_code code = copy.root ? cr_dialect_rewrite(&copy, &found) : CR_ECONF;
+    cr_code code = copy.root ? cr_dialect_rewrite(&copy, NULL, &found) : CR_ECONF;
     if (code != CR_OK) cr_diag_append(&j->ui->diag, &found);
     cr_ui_findings(j->ui); /* places point into the trees */
     cr_conf_doc_clear(&copy);

@@ -13,6 +13,7 @@
     X(export)                                                                                      \
     X(predict)                                                                                     \
     X(launch)                                                                                      \
+    X(run)                                                                                         \
     X(check)                                                                                       \
     X(plan)                                                                                        \
     X(config)                                                                                      \

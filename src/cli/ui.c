@@ -207,7 +207,7 @@ static void on_begin(void *ctx) {
 }
 
 cr_watch cr_ui_watch(cr_ui *ui) {
-    return (cr_watch){on_progress, ui, on_begin};
+    return (cr_watch){.progress = on_progress, .ctx = ui, .begins = on_begin};
 }
 
 /* ---- results ---- */

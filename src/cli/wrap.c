@@ -1,11 +1,12 @@
 /*
- * wrap.c - command lines of TorchEasyRec with `crank` in front.
+ * wrap.c - command lines of TorchEasyRec and PaddleRec with `crank` in front.
  *
  *   crank torchrun --nnodes=1 --nproc-per-node=1 -m tzrec.train_eval FLAGS
  *   crank LOG_LEVEL=DEBUG python3 -m tzrec.export FLAGS
  *   crank -m tzrec.eval FLAGS
  *   crank python tzrec/eval.py FLAGS
  *   crank run_deepfm FLAGS, crank python run_scripts/run_deepfm.py FLAGS (ModelZoo)
+ *   crank python -u ../../../tools/trainer.py -m config.yaml
  *
  * torchrun is another name of `crank launch`, which reads its flags (cmd_launch.c). Python's own
  * flags mean nothing for crank.
@@ -175,6 +176,22 @@ static bool is_run_word(const char *word) {
     return strncmp(word, "run_", 4) == 0 && word[4] && !strchr(word, '/');
 }
 
+/* Scripts of PaddleRec: tools/trainer.py trains, tools/infer.py evaluates. */
+static const struct paddle_script {
+    const char *name;
+    bool infers;
+} paddle_scripts[] = {
+    {"trainer.py", false}, {"static_trainer.py", false}, {"static_ps_trainer.py", false},
+    {"infer.py", true},    {"static_infer.py", true},    {"static_ps_infer.py", true},
+    {NULL, false},
+};
+
+static const struct paddle_script *paddle_script(const char *path) {
+    for (const struct paddle_script *s = paddle_scripts; s->name; s++)
+        if (strcmp(cr_path_base(path), s->name) == 0) return s;
+    return NULL;
+}
+
 static bool is_python(const char *base) {
     return strncmp(base, "python", 6) == 0 && strspn(base + 6, "0123456789.") == strlen(base + 6);
 }
@@ -233,6 +250,14 @@ cr_code cr_wrap_find(const cr_cmd *const *cmds, int argc, char **argv, const cr_
         *cmd = cr_cmd_find(cmds, "zoo");
         argv[at] += cr_path_base(argv[at]) - argv[at];
         *first = at;
+        return CR_OK;
+    }
+    const struct paddle_script *script = is_module ? NULL : paddle_script(argv[at]);
+    if (script) {
+        static char infers[] = "--infer";
+        if (script->infers) argv[at] = infers;
+        *first = script->infers ? at : at + 1;
+        *cmd = cr_cmd_find(cmds, "run");
         return CR_OK;
     }
     char as_module[128];

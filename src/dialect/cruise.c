@@ -840,8 +840,10 @@ static const cr_conf_entry *cruise_sign(const cr_conf_doc *doc) {
     return cr_dialect_key(doc, keys);
 }
 
-static cr_code cruise_rewrite(cr_conf_doc *doc, const cr_conf_entry *sign, cr_diag *diag) {
+static cr_code cruise_rewrite(cr_conf_doc *doc, const cr_conf_entry *sign, const cr_dialect_opts *o,
+                              cr_diag *diag) {
     (void)sign;
+    (void)o;
     cr_rw w;
     cruise c = {0};
     cr_conf_node *in = doc->root;

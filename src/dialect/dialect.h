@@ -11,6 +11,20 @@
 
 #include "conf/tree.h"
 
+/* Which part of a config is wanted, and edits in the words of its program. Zeros: all of it. */
+typedef enum cr_dialect_part {
+    CR_DIALECT_WHOLE, /* what crank's own commands take: data of training and of evaluation */
+    CR_DIALECT_TRAIN, /* a training as the other program does it */
+    CR_DIALECT_INFER  /* an evaluation as the other program does it */
+} cr_dialect_part;
+typedef struct cr_dialect_opts {
+    cr_dialect_part part;
+    const char *runner, *phase; /* PaddleRec: which of them; NULL: the first that fits */
+    bool compat;                /* the model as the other program ships it, with its mistakes */
+    const char *const *set;     /* n_set edits key=value */
+    int n_set;
+} cr_dialect_opts;
+
 /* A program whose configs crank accepts. list.h has all of them. */
 typedef struct cr_dialect {
     const char *name; /* the program's name */
@@ -18,13 +32,16 @@ typedef struct cr_dialect {
     const cr_conf_entry *(*sign)(const cr_conf_doc *doc);
     /* rewrite turns the tree into one of crank's keys, in place, or tells the user what to do. Its
      * findings are at the places of the user's file. */
-    CR_CHECKED cr_code (*rewrite)(cr_conf_doc *doc, const cr_conf_entry *sign, cr_diag *diag);
+    CR_CHECKED cr_code (*rewrite)(cr_conf_doc *doc, const cr_conf_entry *sign,
+                                  const cr_dialect_opts *o, cr_diag *diag);
 } cr_dialect;
 
-/* cr_dialect_load reads a config file of any of these programs into a tree of crank's keys. */
-CR_CHECKED cr_code cr_dialect_load(cr_conf_doc *doc, const char *path, cr_diag *diag);
+/* cr_dialect_load reads a config file of any of these programs into a tree of crank's keys; o NULL:
+ * all of it. */
+CR_CHECKED cr_code cr_dialect_load(cr_conf_doc *doc, const char *path, const cr_dialect_opts *o,
+                                   cr_diag *diag);
 /* cr_dialect_rewrite does the same with a tree that is there already. */
-CR_CHECKED cr_code cr_dialect_rewrite(cr_conf_doc *doc, cr_diag *diag);
+CR_CHECKED cr_code cr_dialect_rewrite(cr_conf_doc *doc, const cr_dialect_opts *o, cr_diag *diag);
 /* cr_cruise_test_paths returns the globs of the test data in a config of Cruise; NULL: none. */
 const char *cr_cruise_test_paths(cr_arena *a, const cr_conf_node *root);
 /* cr_dialect_key returns the first entry whose message and key are among the pairs; the last pair

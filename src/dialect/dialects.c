@@ -23,7 +23,8 @@ const cr_conf_entry *cr_dialect_key(const cr_conf_doc *doc, const char *const pa
     return NULL;
 }
 
-cr_code cr_dialect_load(cr_conf_doc *doc, const char *path, cr_diag *diag) {
+cr_code cr_dialect_load(cr_conf_doc *doc, const char *path, const cr_dialect_opts *o,
+                        cr_diag *diag) {
     CR_TRY(cr_conf_load(doc, path, diag));
     if (doc->root->kind == CR_NODE_MAP && doc->root->n == 0) {
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, (cr_loc){doc->path, 0, 0},
@@ -31,13 +32,13 @@ cr_code cr_dialect_load(cr_conf_doc *doc, const char *path, cr_diag *diag) {
                     "with");
         return CR_ECONF;
     }
-    return cr_dialect_rewrite(doc, diag);
+    return cr_dialect_rewrite(doc, o, diag);
 }
 
-cr_code cr_dialect_rewrite(cr_conf_doc *doc, cr_diag *diag) {
+cr_code cr_dialect_rewrite(cr_conf_doc *doc, const cr_dialect_opts *o, cr_diag *diag) {
     for (const cr_dialect *const *d = dialects; *d; d++) {
         const cr_conf_entry *sign = (*d)->sign(doc);
-        if (sign) return (*d)->rewrite(doc, sign, diag);
+        if (sign) return (*d)->rewrite(doc, sign, o, diag);
     }
-    return dialects[0]->rewrite(doc, NULL, diag);
+    return dialects[0]->rewrite(doc, NULL, o, diag);
 }

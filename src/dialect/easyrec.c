@@ -445,7 +445,9 @@ static const cr_conf_entry *easyrec_sign(const cr_conf_doc *doc) {
 
 /* Results of a converted config differ in places, which the user has to see; so it is not converted
  * silently. */
-static cr_code easyrec_rewrite(cr_conf_doc *doc, const cr_conf_entry *sign, cr_diag *diag) {
+static cr_code easyrec_rewrite(cr_conf_doc *doc, const cr_conf_entry *sign,
+                               const cr_dialect_opts *o, cr_diag *diag) {
+    (void)o;
     const char *base = cr_path_base(doc->path), *dot = strrchr(base, '.');
     cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, sign->at,
                 "'%s' is a key of EasyRec, the predecessor of TorchEasyRec; convert the "

@@ -12,7 +12,8 @@
 #define CR_DIALECTS(X)                                                                             \
     X(native)                                                                                      \
     X(easyrec)                                                                                     \
-    X(cruise)
+    X(cruise)                                                                                      \
+    X(paddle)
 /* clang-format on */
 
 #define CR_DIALECT_DECLARE(d) extern const cr_dialect cr_dialect_##d;

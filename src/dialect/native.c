@@ -14,7 +14,9 @@ static const cr_conf_entry *native_sign(const cr_conf_doc *doc) {
     return cr_dialect_key(doc, keys);
 }
 
-static cr_code native_rewrite(cr_conf_doc *doc, const cr_conf_entry *sign, cr_diag *diag) {
+static cr_code native_rewrite(cr_conf_doc *doc, const cr_conf_entry *sign, const cr_dialect_opts *o,
+                              cr_diag *diag) {
+    (void)o;
     (void)doc;
     (void)sign;
     (void)diag;

@@ -7,6 +7,7 @@
 
 #include "conf/conf.h"
 #include "data/config.h"
+#include "dialect/dialect.h"
 #include "feat/config.h"
 #include "kern/kern.h"
 #include "metric/metric.h"
@@ -117,6 +118,7 @@ typedef struct cr_config_opts {
     const char *asset_dir;
     const char *const *set; /* n_set assignments a.b[0].c=v */
     int n_set;
+    cr_dialect_opts dialect;      /* how a config of another program is read */
     bool accept_changed_features; /* use a model even if the meaning of its features has changed */
 } cr_config_opts;
 

@@ -65,6 +65,13 @@ const cr_env cr_envs[] = {
      "above 1 without an MPI launcher: refused, because crank would be one of several processes "
      "that do not know each other",
      NULL, false},
+    {"PADDLE_PADDLEREC_ROLE", CR_ENV_TEXT, NULL, NULL,
+     "`WORKER`: `crank run` trains a runner of class `cluster_train` here; else it is refused, "
+     "because PaddleRec would submit a job",
+     NULL, false},
+    {"CPU_NUM", CR_ENV_TEXT, NULL, NULL,
+     "replicas of a runner of class `cluster_train`, in place of `thread_num` of its phase", NULL,
+     false},
     {"COLUMNS", CR_ENV_TEXT, NULL, NULL, "width of the tables that `crank parquet` prints", NULL,
      false},
     {"TERM", CR_ENV_TEXT, NULL, NULL, "`dumb`: no progress line", NULL, false},

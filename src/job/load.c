@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "dialect/dialect.h"
 #include "job/env.h"
 #include "job/job.h"
 #include "job/verify.h"
@@ -22,7 +21,7 @@ cr_code cr_config_load(cr_config *c, const cr_config_opts *o, cr_diag *diag) {
     cr_arena_init(&c->arena, 0);
     cr_conf_doc_init(&c->doc);
     CR_TRY(cr_verify_config(o->path, diag));
-    CR_TRY(cr_dialect_load(&c->doc, o->path, diag));
+    CR_TRY(cr_dialect_load(&c->doc, o->path, &o->dialect, diag));
     const struct {
         const char *key, *value, *flag;
     } paths[] = {{"model_dir", o->model_dir, "--model_dir"},

@@ -18,10 +18,25 @@ typedef struct cr_progress {
     const char *metric;
     double metric_value;
 } cr_progress;
+/* A step of a training, or the last one of an epoch. */
+typedef struct cr_stepped {
+    int64_t epoch, batch; /* batch: its number in the epoch, from 0 */
+    int64_t rows;         /* of the batch */
+    double loss;
+    double wait_s; /* seconds that the run has waited for data so far */
+    /* gives metric k of training; NULL: there are no more. It computes the value, which takes
+     * time. */
+    const char *(*metric)(void *of, int k, double *value);
+    void *of;
+} cr_stepped;
 typedef struct cr_watch {
     void (*progress)(void *ctx, const cr_progress *p);
     void *ctx;
     void (*begins)(void *ctx); /* the work begins, so earlier findings can be shown */
+    void (*stepped)(void *ctx, const cr_stepped *s); /* after every step */
+    void (*epoch)(void *ctx, const cr_stepped *s);   /* an epoch has ended */
+    /* a checkpoint is written; epochs: how many have ended before it */
+    void (*saved)(void *ctx, const char *path, int64_t epochs);
 } cr_watch;
 
 #endif

@@ -73,6 +73,7 @@ typedef struct cr_train_metric_conf {
     cr_choice metric; /* from a separate family; member.type is a cr_metric_type* with state */
     double decay_rate;
     int64_t decay_step;
+    bool since_epoch; /* ours */
 } cr_train_metric_conf;
 /* cr_metric_is_error: is a result of that name ("mean_squared_error_price") better when smaller? */
 bool cr_metric_is_error(const char *result);
@@ -81,7 +82,8 @@ void cr_metric_label(const cr_choice *c, char *out, size_t size);
 
 /* ---- metrics of training batches (train.c) ----
  * Rows of decay_step steps are taken together; then the shown value moves: new at first, later
- * decay_rate * old + (1 - decay_rate) * new. auc averages counts, the others values. */
+ * decay_rate * old + (1 - decay_rate) * new. auc averages counts, the others values. With
+ * since_epoch the value is that of all rows since the last cr_train_metric_epoch. */
 typedef struct cr_train_metric cr_train_metric;
 CR_CHECKED cr_code cr_train_metric_new(cr_train_metric **out, const cr_train_metric_conf *conf,
                                        int64_t K, cr_err *err);
@@ -91,6 +93,8 @@ CR_CHECKED cr_code cr_train_metric_step(cr_train_metric *m, const cr_metric_in *
 /* cr_train_metric_value returns the value to show; 0 before the first decay_step steps are
  * complete. */
 double cr_train_metric_value(const cr_train_metric *m);
+/* cr_train_metric_epoch: an epoch has ended. */
+void cr_train_metric_epoch(cr_train_metric *m);
 /* These save and restore everything it holds in a checkpoint, as n_state exact numbers. */
 int64_t cr_train_metric_n_state(const cr_train_metric *m);
 void cr_train_metric_get(const cr_train_metric *m, double *out);

@@ -34,6 +34,8 @@ static const cr_field train_metric_fields[] = {
     CR_ONEOF(cr_train_metric_conf, metric, &train_metric_family, 0, "what is measured"),
     CR_FLOAT(cr_train_metric_conf, decay_rate, 0.90, 0, 1, 0, "how much of the old value is kept"),
     CR_INT(cr_train_metric_conf, decay_step, 100, 1, CR_U32_MAX, 0, "steps between two values"),
+    CR_BOOL(cr_train_metric_conf, since_epoch, false, CR_F_OURS,
+            "the value of all rows since the epoch began, in place of a decaying one"),
     CR_END,
 };
 const cr_msg cr_train_metric_msg = {

@@ -4,8 +4,9 @@
  * The rows of decay_step steps form one window. When it is full, a metric with value_of (auc)
  * updates an average of its counts, state <- d * state + (1 - d) * window, and shows the value of
  * these counts; any other metric updates its value in the same way. The first window is used as it
- * is. A window without a value (xauc of single rows) changes nothing. A checkpoint keeps all these
- * numbers, so a resumed run shows the same values as an unbroken one.
+ * is. A window without a value (xauc of single rows) changes nothing. With since_epoch the window
+ * is the epoch, and its value is shown at any time. A checkpoint keeps all these numbers, so a
+ * resumed run shows the same values as an unbroken one.
  */
 #include "metric/metric.h"
 
@@ -19,6 +20,7 @@ struct cr_train_metric {
     cr_metric *window;
     double rate;
     int64_t decay_step;
+    bool since_epoch;
     int64_t steps;   /* steps in the current window */
     int64_t windows; /* windows completed so far */
     double value;
@@ -40,6 +42,7 @@ cr_code cr_train_metric_new(cr_train_metric **out, const cr_train_metric_conf *c
     m->type = conf->metric.m->type;
     m->rate = conf->decay_rate;
     m->decay_step = conf->decay_step;
+    m->since_epoch = conf->since_epoch;
     cr_code e = m->type->new_(&m->window, conf->metric.conf, K, err);
     if (e != CR_OK) {
         cr_train_metric_free(m);
@@ -76,12 +79,20 @@ static void end_window(cr_train_metric *m) {
 
 cr_code cr_train_metric_step(cr_train_metric *m, const cr_metric_in *in, cr_err *err) {
     CR_TRY(m->type->update(m->window, in, err));
-    if (++m->steps >= m->decay_step) end_window(m);
+    if (++m->steps >= m->decay_step && !m->since_epoch) end_window(m);
     return CR_OK;
 }
 
 double cr_train_metric_value(const cr_train_metric *m) {
-    return m->value;
+    if (!m->since_epoch) return m->value;
+    double now = m->type->value(m->window);
+    return isnan(now) ? 0 : now;
+}
+
+void cr_train_metric_epoch(cr_train_metric *m) {
+    if (!m->since_epoch) return;
+    m->steps = 0;
+    m->type->reset(m->window);
 }
 
 /* The state is: steps, windows, value, the window, the average. */

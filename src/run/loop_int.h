@@ -35,6 +35,8 @@ typedef struct loop {
     int64_t step;             /* step of the last batch that was trained; -1: none */
     int64_t epoch;            /* number of finished epochs */
     int64_t in_epoch;         /* epoch of the last step, for messages */
+    int64_t n_batches;        /* steps of this run in that epoch */
+    int64_t last_rows;        /* rows of the last step */
     int64_t saved, evaluated; /* steps; -1: never */
     int64_t saved_epoch;      /* the epoch that the state of this checkpoint has */
     bool saved_by_signal;     /* that checkpoint was made because a signal ended a run */

@@ -178,6 +178,7 @@ static void tell_saved(const loop *l, const cr_ckpt_saved *done) {
             l->saving.path, cr_fmt_bytes(size, (double)done->bytes), done->files,
             done->files == 1 ? "" : "s", l->saving.stall,
             done->in_background ? " and went on while it was written" : "");
+    if (l->o->watch.saved) l->o->watch.saved(l->o->watch.ctx, l->saving.path, l->saved_epoch);
 }
 
 /* Collective: waits until the checkpoint that is being written is whole, if there is one, and gives

@@ -256,6 +256,28 @@ static void tell(loop *l) {
     l->o->watch.progress(l->o->watch.ctx, &p);
 }
 
+/* Metric k of training, for those who watch. */
+static const char *metric_of(void *of, int k, double *value) {
+    const cr_eval_result *r = cr_train_metrics_result(((loop *)of)->tm);
+    if (k >= r->n) return NULL;
+    *value = r->v[k].value;
+    return r->v[k].name;
+}
+
+static void tell_step(loop *l, void (*fn)(void *ctx, const cr_stepped *s)) {
+    if (!fn) return;
+    cr_loader_stats stats;
+    cr_loader_get_stats(l->data, &stats);
+    cr_stepped s = {.epoch = l->in_epoch,
+                    .batch = l->n_batches - 1,
+                    .rows = l->last_rows,
+                    .loss = cr_trainer_total(l->t),
+                    .wait_s = stats.wait_s,
+                    .metric = metric_of,
+                    .of = l};
+    fn(l->o->watch.ctx, &s);
+}
+
 /* ---- the loop ---- */
 
 /* Counts features over an epoch, or over the part of it that a run has read. */
@@ -283,6 +305,9 @@ static cr_code no_rows(loop *l) {
 
 static cr_code end_epoch(loop *l) {
     count_features(l);
+    if (l->n_batches > 0) tell_step(l, l->o->watch.epoch);
+    cr_train_metrics_epoch(l->tm);
+    l->n_batches = 0;
     cr_trainer_epoch_end(l->t);
     l->epoch++;
     l->pos = (cr_data_pos){.epoch = l->epoch};
@@ -333,9 +358,12 @@ static cr_code make_step(loop *l, cr_batch *b) {
     l->res->steps++;
     l->res->rows += rows;
     if (l->j.comm) l->sent += cr_comm_sent(l->j.comm) - sent;
+    l->n_batches++;
+    l->last_rows = rows;
     log_step(l, false);
     cr_profile_end(l->prof, l->step);
     tell(l);
+    tell_step(l, l->o->watch.stepped);
     return CR_OK;
 }
 

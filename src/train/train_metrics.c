@@ -67,6 +67,11 @@ cr_code cr_train_metrics_step(cr_train_metrics *m, const cr_trainer *t, const cr
     return CR_OK;
 }
 
+void cr_train_metrics_epoch(cr_train_metrics *m) {
+    for (int i = 0; i < m->result.n; i++)
+        cr_train_metric_epoch(m->v[i]);
+}
+
 const cr_eval_result *cr_train_metrics_result(cr_train_metrics *m) {
     for (int i = 0; i < m->result.n; i++)
         m->result.v[i].value = cr_train_metric_value(m->v[i]);

@@ -15,6 +15,8 @@ void cr_train_metrics_free(cr_train_metrics *m);
 /* cr_train_metrics_step takes the predictions of the step that t just made on b. */
 CR_CHECKED cr_code cr_train_metrics_step(cr_train_metrics *m, const cr_trainer *t,
                                          const cr_batch *b, cr_err *err);
+/* cr_train_metrics_epoch: an epoch has ended, and metrics of epochs begin anew. */
+void cr_train_metrics_epoch(cr_train_metrics *m);
 /* Returns names and values as the log shows them; m owns them. */
 const cr_eval_result *cr_train_metrics_result(cr_train_metrics *m);
 /* Writes " auc:0.61234" for each metric. */

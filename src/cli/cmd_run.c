@@ -1,0 +1,391 @@
+/*
+ * cmd_run.c - `crank run`: runs a config of PaddleRec as its own commands do.
+ *
+ * A config asks for trainings and evaluations, one after the other. Each is one of crank's own
+ * runs; what this file adds is the folder of an epoch, <path>/<epoch>, a link to the checkpoint,
+ * and the lines that PaddleRec prints (on stdout; crank's own log is on stderr).
+ *
+ * PaddleRec writes over the epochs of an earlier run. So does this command: it deletes the
+ * checkpoints of an earlier `crank run` in the same folder, and says so, unless --continue_train.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cpu.h"
+#include "base/file.h"
+#include "base/fs.h"
+#include "base/log.h"
+#include "ckpt/ckpt.h"
+#include "cli/cli.h"
+#include "dialect/paddle.h"
+
+typedef struct args {
+    const char *model, *backend, *compat;
+    cr_opt_list opt;
+    int64_t threads;
+    bool infer, continue_train;
+} args;
+
+static const cr_opt opts[] = {
+    CR_OPT_(args, model, CR_O_STR, 'm', CR_O_REQUIRED | CR_O_PATH, "FILE", NULL, NULL, 0, 0,
+            "config.yaml of PaddleRec"),
+    CR_OPT_AT(args, model, "config_yaml", CR_O_STR, 0, CR_O_PATH, "FILE", NULL, "--model", 0, 0,
+              "another name for --model"),
+    CR_OPT_(args, opt, CR_O_LIST, 'o', 0, "KEY=VALUE", NULL, "none", 0, 0,
+            "one edit in PaddleRec's keys, runner.epochs=2; may be repeated"),
+    CR_OPT_(args, backend, CR_O_STR, 'b', CR_O_LATER, "FILE", NULL, NULL, 0, 0,
+            "backend.yaml: hand the job to a cluster"),
+    CR_OPT_BOOL(args, infer, 0, "evaluate the saved epochs, as tools/infer.py does"),
+    CR_OPT_STR(args, compat, 0, "NAME", "none",
+               "paddlerec: the models as PaddleRec ships them, with their mistakes"),
+    CR_OPT_BOOL(args, continue_train, 0,
+                "go on from the newest checkpoint; otherwise those of an earlier run are deleted"),
+    CR_OPT_THREADS(args),
+    CR_OPT_END,
+};
+
+/* What the lines of one run need. */
+typedef struct run_state {
+    cr_ui *ui;
+    cr_watch own; /* crank's own watch */
+    const cr_paddle_run *r;
+    double epoch_t0, interval_t0, wait0;
+    int64_t rows; /* since the last line */
+    int64_t epochs;
+} run_state;
+
+/* Writes "2026-01-31 12:00:00,123". */
+static const char *now_text(char out[64]) {
+    struct timespec t;
+    struct tm local;
+    clock_gettime(CLOCK_REALTIME, &t);
+    localtime_r(&t.tv_sec, &local);
+    size_t n = strftime(out, 64, "%Y-%m-%d %H:%M:%S", &local);
+    snprintf(out + n, 64 - n, ",%03d", (int)(t.tv_nsec / 1000000));
+    return out;
+}
+
+static void number(cr_buf *b, double x) {
+    char text[32];
+    text[cr_fmt_f32(text, (float)x)] = 0;
+    cr_buf_str(b, text);
+}
+
+/* PaddleRec's AUC of rows of one class is 0. */
+static double shown(double x) {
+    return isnan(x) ? 0 : x;
+}
+
+/* Writes the metrics with a format for each: "AUC: [0.5]" or "auc:0.500000, ". */
+static void metrics(cr_buf *b, const cr_stepped *s, bool old, const char *between) {
+    double value;
+    const char *name;
+    for (int k = 0; (name = s->metric(s->of, k, &value)); k++) {
+        if (!old) {
+            cr_buf_printf(b, "%s%s%.6f%s", name, between, value,
+                          *between == ':' && between[1] ? "," : ", ");
+            continue;
+        }
+        bool auc = strncmp(name, "auc", 3) == 0;
+        cr_buf_printf(b, "%s%s%s", k ? ", " : "", auc ? "AUC" : name, auc ? name + 3 : "");
+        cr_buf_str(b, between);
+        number(b, value);
+        cr_buf_char(b, ']');
+    }
+}
+
+static void on_step(void *ctx, const cr_stepped *s) {
+    run_state *x = ctx;
+    const cr_paddle_run *r = x->r;
+    x->rows += s->rows;
+    if (s->batch % r->print_interval != 0 || (r->old && s->batch == 0)) return;
+    double now = cr_now(), spent = now - x->interval_t0, wait = s->wait_s - x->wait0;
+    char time[64];
+    cr_buf b;
+    cr_buf_init(&b);
+    if (r->old) {
+        cr_buf_printf(
+            &b, "%s - INFO: \t[Train],  epoch: %lld,  batch: %lld, time_each_interval: %.2fs, ",
+            now_text(time), (long long)s->epoch, (long long)s->batch, spent);
+        metrics(&b, s, true, ": [");
+    } else {
+        double n = (double)r->print_interval;
+        cr_buf_printf(&b, "%s - INFO - epoch: %lld, batch_id: %lld, ", now_text(time),
+                      (long long)s->epoch, (long long)s->batch);
+        metrics(&b, s, false, ":");
+        cr_buf_str(&b, "loss:");
+        number(&b, s->loss);
+        cr_buf_printf(&b,
+                      ", avg_reader_cost: %.5f sec, avg_batch_cost: %.5f sec, avg_samples: %.5f, "
+                      "ips: %.5f ins/s",
+                      wait / n, spent / n, (double)x->rows / n, (double)x->rows / (spent + 0.0001));
+    }
+    cr_ui_say("%s\n", b.data);
+    cr_buf_clear(&b);
+    x->rows = 0;
+    x->interval_t0 = now;
+    x->wait0 = s->wait_s;
+}
+
+static void on_epoch(void *ctx, const cr_stepped *s) {
+    run_state *x = ctx;
+    double now = cr_now(), spent = now - x->epoch_t0;
+    char time[64];
+    cr_buf b;
+    cr_buf_init(&b);
+    if (x->r->old) {
+        cr_buf_printf(&b, "epoch %lld done, use time: %.6g, global metrics: ", (long long)s->epoch,
+                      spent);
+        metrics(&b, s, true, "=[");
+    } else {
+        cr_buf_printf(&b, "%s - INFO - epoch: %lld done, ", now_text(time), (long long)s->epoch);
+        metrics(&b, s, false, ": ");
+        cr_buf_str(&b, "loss:");
+        number(&b, s->loss);
+        cr_buf_printf(&b, ", epoch time: %.2f s", spent);
+    }
+    cr_ui_say("%s\n", b.data);
+    cr_buf_clear(&b);
+    x->epoch_t0 = x->interval_t0 = now;
+    x->rows = 0;
+}
+
+/* Makes <dir>/<epoch> a link to the checkpoint. A failure is a warning: the checkpoint is there. */
+static void on_saved(void *ctx, const char *path, int64_t epochs) {
+    run_state *x = ctx;
+    char link[1200], time[64];
+    if (epochs < 1) return; /* a signal ended the run in its first epoch */
+    snprintf(link, sizeof link, "%s/%lld", x->r->dir, (long long)epochs - 1);
+    if ((unlink(link) != 0 && errno != ENOENT) || symlink(cr_path_base(path), link) != 0)
+        CR_WARN("cannot make the link %s to the checkpoint: %s", link, strerror(errno));
+    else if (x->r->old)
+        cr_ui_say("\tsave epoch_id:%lld model into: \"%s\"\n", (long long)epochs - 1, link);
+    else
+        cr_ui_say("%s - INFO - Already save model in %s\n", now_text(time), link);
+}
+
+static void on_progress(void *ctx, const cr_progress *p) {
+    run_state *x = ctx;
+    if (x->own.progress) x->own.progress(x->own.ctx, p);
+}
+
+static void on_begin(void *ctx) {
+    run_state *x = ctx;
+    if (x->own.begins) x->own.begins(x->own.ctx);
+    x->epoch_t0 = x->interval_t0 = cr_now();
+}
+
+static bool is_epoch(const char *name) {
+    return *name && strspn(name, "0123456789") == strlen(name);
+}
+
+/* Deletes what an earlier run left in the folder: its checkpoints and the links to them. */
+static cr_code clear_dir(cr_ui *ui, const char *dir) {
+    cr_arena *a = &ui->arena;
+    int64_t *steps;
+    int n;
+    cr_err err;
+    char **names;
+    size_t k;
+    if (!cr_path_is_dir(dir)) return CR_OK;
+    if (cr_ckpt_steps(a, dir, &steps, &n, &err) != CR_OK) return cr_ui_fail(ui, &err);
+    if (n == 0) return CR_OK;
+    CR_INFO("%s holds %d checkpoint%s of an earlier run, which this run replaces", dir, n,
+            n == 1 ? "" : "s");
+    for (int i = 0; i < n; i++)
+        cr_ckpt_delete(dir, steps[i]);
+    if (cr_list_dir(a, dir, &names, &k, &err) != CR_OK) return cr_ui_fail(ui, &err);
+    for (size_t i = 0; i < k; i++) {
+        char target[64];
+        const char *link = cr_path_join(a, dir, names[i]);
+        ssize_t len = is_epoch(names[i]) ? readlink(link, target, sizeof target - 1) : -1;
+        if (len > 11 && strncmp(target, "model.ckpt-", 11) == 0) (void)unlink(link);
+    }
+    return CR_OK;
+}
+
+static cr_config_opts config_of(const args *a, const cr_paddle_run *r) {
+    return (cr_config_opts){.path = a->model,
+                            .dialect = {.part = r->infer ? CR_DIALECT_INFER : CR_DIALECT_TRAIN,
+                                        .runner = r->runner,
+                                        .phase = r->phase,
+                                        .compat = a->compat != NULL,
+                                        .set = a->opt.v,
+                                        .n_set = a->opt.n}};
+}
+
+static void say_head(const cr_paddle_run *r) {
+    char time[64];
+    if (r->old) {
+        cr_ui_say(
+            "PaddleRec: Runner %s Begin\nExecutor Mode: %s\nprocessor_register begin\nRunning "
+            "SingleInstance.\nRunning SingleNetwork.\nRunning SingleStartup.\nRunning %s.\n",
+            r->runner, r->infer ? "infer" : "train",
+            r->infer ? "SingleInferRunner" : "SingleRunner");
+        return;
+    }
+    now_text(time);
+    cr_ui_say("%s - INFO - **************common.configs**********\n", time);
+    if (r->infer)
+        cr_ui_say("%s - INFO - use_gpu: False, infer_batch_size: %lld, test_data_dir: %s, "
+                  "start_epoch: %lld, end_epoch: %lld, print_interval: %lld, model_load_path: %s\n",
+                  time, (long long)r->batch, r->data, (long long)r->first, (long long)r->end,
+                  (long long)r->print_interval, r->dir);
+    else
+        cr_ui_say("%s - INFO - use_gpu: False, train_batch_size: %lld, train_data_dir: %s, epochs: "
+                  "%lld, print_interval: %lld, model_save_path: %s\n",
+                  time, (long long)r->batch, r->data, (long long)r->epochs,
+                  (long long)r->print_interval, r->dir);
+    cr_ui_say("%s - INFO - **************common.configs**********\n%s - INFO - read data\n", time,
+              time);
+}
+
+static cr_code train(cr_ui *ui, const args *a, const cr_paddle_run *r) {
+    run_state x = {.ui = ui, .own = cr_ui_watch(ui), .r = r};
+    cr_train_opts o = {.config = config_of(a, r),
+                       .continue_train = a->continue_train,
+                       .threads = (int)a->threads,
+                       .watch = {.ctx = &x,
+                                 .progress = on_progress,
+                                 .begins = on_begin,
+                                 .stepped = on_step,
+                                 .epoch = on_epoch,
+                                 .saved = on_saved}};
+    cr_train_result *res = CR_NEW(&ui->arena, cr_train_result);
+    cr_arena_init(&res->arena, 0);
+    x.epoch_t0 = x.interval_t0 = cr_now();
+    cr_code code = a->continue_train ? CR_OK : clear_dir(ui, r->dir);
+    if (code == CR_OK) code = cr_train(&o, res, &ui->diag);
+    cr_ui_findings(ui);
+    if (code == CR_OK && res->bad_rows > 0)
+        CR_WARN("%lld bad rows were skipped", (long long)res->bad_rows);
+    cr_arena_clear(&res->arena);
+    return code;
+}
+
+/* Evaluates one checkpoint; epoch is its name in the lines. */
+static cr_code evaluate(cr_ui *ui, const args *a, const cr_paddle_run *r, const char *dir,
+                        const char *epoch) {
+    char *real = cr_store_of(dir)->real(dir), checkpoint[1088] = "", time[64];
+    run_state x = {.ui = ui, .own = cr_ui_watch(ui), .r = r};
+    cr_eval_opts o = {.config = config_of(a, r),
+                      .checkpoint_path = real ? real : dir,
+                      .threads = (int)a->threads,
+                      .watch = {.ctx = &x, .progress = on_progress, .begins = on_begin}};
+    const char *parent = r->old ? cr_path_dir(&ui->arena, o.checkpoint_path) : r->dir;
+    o.config.model_dir = parent; /* the results lie beside the checkpoints */
+    cr_eval_result *res = CR_NEW(&ui->arena, cr_eval_result);
+    double t0 = cr_now();
+    if (r->old)
+        cr_ui_say("load persistables from %s\n", dir);
+    else
+        cr_ui_say("%s - INFO - load model epoch %s\n%s - INFO - start load model from %s\n",
+                  now_text(time), epoch, now_text(time), dir);
+    cr_code code = cr_eval(&o, res, &ui->arena, checkpoint, &ui->diag);
+    cr_ui_findings(ui);
+    free(real);
+    if (code != CR_OK) return code;
+    cr_buf b;
+    cr_buf_init(&b);
+    if (r->old)
+        cr_buf_printf(&b, "Infer %s of epoch %s done, use time: %.6g, global metrics: ", r->phase,
+                      epoch, cr_now() - t0);
+    else
+        cr_buf_printf(&b, "%s - INFO - epoch: %s done, ", now_text(time), epoch);
+    for (int i = 0, n = 0; i < res->n; i++) {
+        if (strncmp(res->v[i].name, "auc", 3) != 0) continue;
+        if (r->old)
+            cr_buf_printf(&b, "%sAUC%s=[", n++ ? ", " : "", res->v[i].name + 3);
+        else
+            cr_buf_printf(&b, "%s: %.6f,", res->v[i].name, shown(res->v[i].value));
+        if (!r->old) continue;
+        number(&b, shown(res->v[i].value));
+        cr_buf_char(&b, ']');
+    }
+    if (!r->old) cr_buf_printf(&b, " epoch time: %.2f s", cr_now() - t0);
+    cr_ui_say("%s\n", b.data);
+    cr_buf_clear(&b);
+    return CR_OK;
+}
+
+static int by_number(const void *a, const void *b) {
+    long long x = atoll(*(char *const *)a), y = atoll(*(char *const *)b);
+    return (x > y) - (x < y);
+}
+
+static cr_code no_epoch(cr_ui *ui, const cr_paddle_run *r, const char *dir) {
+    cr_diag_add(&ui->diag, CR_SEV_ERROR, CR_EIO, (cr_loc){dir, 0, 0},
+                "there is no checkpoint of an epoch in it; train first, or change %s",
+                r->old ? "init_model_path" : "infer_load_path, infer_start_epoch, infer_end_epoch");
+    return CR_EIO;
+}
+
+static cr_code infer(cr_ui *ui, const args *a, const cr_paddle_run *r) {
+    char **names;
+    size_t n = 0, k = 0;
+    cr_err err;
+    if (!r->old) {
+        for (int64_t e = r->first; e < r->end; e++) {
+            const char *name = cr_arena_printf(&ui->arena, "%lld", (long long)e);
+            const char *dir = cr_path_join(&ui->arena, r->dir, name);
+            if (!cr_path_is_dir(dir)) return no_epoch(ui, r, dir);
+            CR_TRY(evaluate(ui, a, r, dir, name));
+        }
+        return CR_OK;
+    }
+    if (!cr_path_is_dir(r->dir)) return no_epoch(ui, r, r->dir);
+    if (cr_list_dir(&ui->arena, r->dir, &names, &n, &err) != CR_OK) return cr_ui_fail(ui, &err);
+    for (size_t i = 0; i < n; i++)
+        if (is_epoch(names[i])) names[k++] = names[i];
+    if (k == 0) return evaluate(ui, a, r, r->dir, cr_path_base(r->dir));
+    qsort(names, k, sizeof *names, by_number); /* PaddleRec takes them in no order */
+    for (size_t i = 0; i < k; i++)
+        CR_TRY(evaluate(ui, a, r, cr_path_join(&ui->arena, r->dir, names[i]), names[i]));
+    return CR_OK;
+}
+
+static cr_code run(cr_ui *ui, const void *flags) {
+    const args *a = flags;
+    cr_paddle_run *runs;
+    int n;
+    if (a->compat && strcmp(a->compat, "paddlerec") != 0)
+        return cr_ui_wrong(ui, "--compat is '%s' and must be paddlerec", a->compat);
+    cr_dialect_opts o = {.set = a->opt.v, .n_set = a->opt.n};
+    CR_TRY(cr_paddle_runs(a->model, &o, a->infer, &ui->arena, &runs, &n, &ui->diag));
+    for (int i = 0; i < n; i++) {
+        say_head(&runs[i]);
+        CR_TRY(runs[i].infer ? infer(ui, a, &runs[i]) : train(ui, a, &runs[i]));
+        if (runs[i].old) cr_ui_say("PaddleRec Finish\n");
+    }
+    return CR_OK;
+}
+
+static const char *const examples[] = {
+    "crank run -m models/rank/dnn/config.yaml",
+    "crank run -m config.yaml -o runner.epochs=1 hyper_parameters.optimizer.learning_rate=0.01",
+    "crank python -u ../../../tools/infer.py -m config.yaml",
+    "crank python -m paddlerec.run -m config.yaml",
+    NULL,
+};
+
+const cr_cmd cr_cmd_run = {
+    .name = "run",
+    .module = "paddlerec.run",
+    .help = "Run a config of PaddleRec: its trainings and evaluations, one after the other",
+    .about =
+        "Checkpoints are <path>/<epoch>, as PaddleRec names them. 'crank config FILE' prints the "
+        "config of crank\nthat a config of PaddleRec becomes.\n",
+    .operand = "KEY=VALUE",
+    .operand_opt = "opt",
+    .opts = opts,
+    .args_size = sizeof(args),
+    .examples = examples,
+    .job = true,
+    .run = run,
+};

@@ -1,0 +1,464 @@
+/*
+ * paddle.c - configs of PaddleRec: which file is one, the runner, phase and dataset that are meant,
+ * and the keys of a runner.
+ *
+ * The user's tree is read, and a new tree of crank's keys is made beside it. Every key that is read
+ * is marked; at the end a key that nothing reads is a mistake, with the nearest one that is read.
+ * Keys of runners, phases and datasets that this run does not use are not looked at.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/file.h"
+#include "base/fs.h"
+#include "dialect/list.h"
+#include "dialect/paddle_int.h"
+
+#define MAX_PHASES 64
+
+/* ---- the tree ---- */
+
+const cr_conf_node *cr_pd_item(const cr_conf_node *list, const char *name) {
+    for (size_t i = 0; list && list->kind == CR_NODE_LIST && i < list->n; i++) {
+        const cr_conf_node *v = list->v[i].val;
+        if (v->kind == CR_NODE_MAP && strcmp(cr_conf_find_text(v, "name"), name) == 0) return v;
+    }
+    return NULL;
+}
+
+/* Puts the workspace into every text that is the value of a key; items of lists stay. */
+static void put_workspace(cr_pd *p, cr_conf_node *n) {
+    static const char mark[] = "{workspace}";
+    for (size_t i = 0; i < n->n; i++) {
+        cr_conf_node *v = n->v[i].val;
+        if (v->kind != CR_NODE_SCALAR) {
+            put_workspace(p, v);
+            continue;
+        }
+        const char *at = n->kind == CR_NODE_MAP ? strstr(v->text, mark) : NULL;
+        if (!at) continue;
+        v->text = cr_arena_printf(&p->doc->arena, "%.*s%s%s", (int)(at - v->text), v->text,
+                                  p->workspace, at + sizeof mark - 1);
+        v->len = strlen(v->text);
+    }
+}
+
+/* Returns the folder of a workspace. models/rank/dnn is relative to the current folder, or to one
+ * above the config; paddlerec.models.rank.dnn is the same in the words of a Python package. */
+static const char *find_workspace(cr_pd *p, const char *text, cr_loc at) {
+    cr_arena *a = &p->doc->arena;
+    char *path = cr_arena_strdup(a, text);
+    if (strncmp(text, "paddlerec.", 10) == 0) {
+        path = cr_arena_strdup(a, text + 10);
+        for (char *c = path; *c; c++)
+            if (*c == '.') *c = '/';
+    }
+    while (strlen(path) > 1 && path[strlen(path) - 1] == '/')
+        path[strlen(path) - 1] = 0;
+    if (cr_path_is_dir(path)) return path;
+    const char *dir = cr_path_dir(a, p->path);
+    char *real = cr_store_of(dir)->real(dir);
+    size_t n = strlen(path), m = real ? strlen(real) : 0;
+    bool same = m >= n && strcmp(real + m - n, path) == 0 && (m == n || real[m - n - 1] == '/');
+    free(real);
+    if (same) return dir;
+    cr_pd_wrong(p, at,
+                "workspace '%s' is not a folder of the current one, and the config does not lie in "
+                "such a folder; start crank in the folder that holds it, or write the path of the "
+                "model's folder",
+                text);
+    return path;
+}
+
+cr_code cr_pd_open(cr_pd *p, cr_conf_doc *doc, const cr_dialect_opts *o, cr_diag *diag) {
+    static const cr_dialect_opts none = {0};
+    *p = (cr_pd){.doc = doc, .path = doc->path, .diag = diag, .o = o ? o : &none, .in = doc->root};
+    size_t errors = diag->n_errors;
+    cr_tree_use_init(&p->use);
+    p->out = cr_conf_new(doc, CR_NODE_MAP, doc->root->at);
+    cr_pd_set(p);
+    cr_pd_map root = {p->in, "the config"};
+    const cr_conf_node *runner = cr_pd_get(p, root, "runner");
+    p->old = runner && runner->kind == CR_NODE_LIST;
+    p->hyper = (cr_pd_map){cr_pd_get(p, root, "hyper_parameters"), "hyper_parameters"};
+    if (p->hyper.map && p->hyper.map->kind != CR_NODE_MAP) {
+        cr_pd_wrong(p, p->hyper.map->at, "hyper_parameters must be a mapping");
+        p->hyper.map = NULL;
+    }
+    p->optimizer = (cr_pd_map){cr_pd_get(p, p->hyper, "optimizer"), "hyper_parameters.optimizer"};
+    if (!p->old) {
+        p->runner = p->dataset = (cr_pd_map){runner, "runner"};
+        if (!runner || runner->kind != CR_NODE_MAP)
+            cr_pd_wrong(p, p->in->at,
+                        "there is no runner; PaddleRec's configs have a mapping, or "
+                        "a list of named ones, under that key");
+        return diag->n_errors > errors ? CR_ECONF : CR_OK;
+    }
+    cr_pd_idle(p, root, "debug"); /* timing per operator */
+    const char *workspace = cr_pd_str(p, root, "workspace", true);
+    if (*workspace) {
+        p->workspace = find_workspace(p, workspace, cr_pd_at(p, root, "workspace"));
+        put_workspace(p, doc->root);
+    }
+    return diag->n_errors > errors ? CR_ECONF : CR_OK;
+}
+
+void cr_pd_close(cr_pd *p) {
+    cr_tree_use_clear(&p->use);
+}
+
+/* ---- runner, phase, dataset ---- */
+
+bool cr_pd_infers(const char *runner_class) {
+    return strcasecmp(runner_class, "infer") == 0 || strcasecmp(runner_class, "single_infer") == 0;
+}
+
+static bool blank_or_comma(char c) {
+    return c == ' ' || c == ',';
+}
+
+const char **cr_pd_phases_of(cr_pd *p, cr_pd_map runner, int *n) {
+    const char **out = CR_NEW_N(&p->doc->arena, const char *, MAX_PHASES);
+    const cr_conf_node *all = cr_pd_get(p, (cr_pd_map){p->in, "the config"}, "phase");
+    const cr_conf_node *v = cr_pd_get(p, runner, "phases");
+    *n = 0;
+    if (!all || all->kind != CR_NODE_LIST) {
+        cr_pd_wrong(p, all ? all->at : p->in->at,
+                    "can not find phase in yaml, which is required; it is a list of named phases");
+        return out;
+    }
+    for (size_t i = 0; i < all->n && *n < MAX_PHASES && !v; i++) /* none are named: all of them */
+        out[(*n)++] = cr_conf_find_text(all->v[i].val, "name");
+    for (size_t i = 0; v && v->kind == CR_NODE_LIST && i < v->n && *n < MAX_PHASES; i++)
+        out[(*n)++] = v->v[i].val->text ? v->v[i].val->text : "";
+    if (v &&
+        v->kind == CR_NODE_SCALAR) /* names in one text, exactly; PaddleRec takes parts of it */
+        for (const char *s = v->text; *s && *n < MAX_PHASES;) {
+            while (blank_or_comma(*s))
+                s++;
+            const char *end = s;
+            while (*end && !blank_or_comma(*end))
+                end++;
+            if (end > s) out[(*n)++] = cr_arena_strndup(&p->doc->arena, s, (size_t)(end - s));
+            s = end;
+        }
+    for (int i = 0; i < *n; i++)
+        if (!cr_pd_item(all, out[i]))
+            cr_pd_wrong(p, v ? v->at : all->at,
+                        "there is no phase '%s'; name one of the list phase", out[i]);
+    return out;
+}
+
+/* Chooses a runner of the old kind: the one that is asked for, or the first of `mode` that trains
+ * (or evaluates). */
+static const cr_conf_node *choose_runner(cr_pd *p, const cr_conf_node *list) {
+    cr_pd_map root = {p->in, "the config"};
+    const cr_conf_node *mode = cr_pd_get(p, root, "mode"), *first = NULL;
+    if (p->o->runner) return cr_pd_item(list, p->o->runner);
+    size_t n = mode && mode->kind == CR_NODE_LIST ? mode->n : mode ? 1 : 0;
+    for (size_t i = 0; i < n; i++) {
+        const cr_conf_node *w = mode->kind == CR_NODE_LIST ? mode->v[i].val : mode;
+        const cr_conf_node *r = cr_pd_item(list, w->text ? w->text : "");
+        if (!r) continue;
+        if (!first) first = r;
+        if (cr_pd_infers(cr_conf_find_text(r, "class")) == (p->o->part == CR_DIALECT_INFER))
+            return r;
+    }
+    if (!first)
+        cr_pd_wrong(p, mode ? mode->at : p->in->at,
+                    "mode names no runner; it is the name of a runner, or a list of names");
+    return first;
+}
+
+/* Marks all items of a list but one as read: this run does not use them. */
+static void pass_over(cr_pd *p, const cr_conf_node *list, const cr_conf_node *but) {
+    for (size_t i = 0; list && list->kind == CR_NODE_LIST && i < list->n; i++)
+        if (list->v[i].val != but) cr_tree_ask_all(&p->use, list->v[i].val);
+}
+
+/* What the Python classes of a runner would do, nobody can know. */
+static void refuse_code(cr_pd *p) {
+    static const char *const keys[] = {"trainer_class",      "instance_class_path",
+                                       "network_class_path", "startup_class_path",
+                                       "runner_class_path",  "terminal_class_path"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (cr_pd_str(p, p->runner, keys[i], false))
+            cr_pd_wrong(p, cr_pd_at(p, p->runner, keys[i]),
+                        "%s names Python code, which crank does not run; remove it to run the "
+                        "runner as PaddleRec's own classes would",
+                        keys[i]);
+}
+
+static void choose_old(cr_pd *p) {
+    cr_pd_map root = {p->in, "the config"};
+    const cr_conf_node *runners = cr_pd_get(p, root, "runner"), *phases, *datasets;
+    p->runner = (cr_pd_map){choose_runner(p, runners), "runner"};
+    if (!p->runner.map) return;
+    phases = cr_pd_get(p, root, "phase");
+    datasets = cr_pd_get(p, root, "dataset");
+    int n;
+    const char **names = cr_pd_phases_of(p, p->runner, &n);
+    const char *phase = p->o->phase ? p->o->phase : n ? names[0] : "";
+    p->phase = (cr_pd_map){cr_pd_item(phases, phase), "phase"};
+    if (!p->phase.map) {
+        if (n == 0) cr_pd_wrong(p, p->runner.map->at, "the runner has no phase; add phases");
+        return;
+    }
+    const char *dataset = cr_pd_str(p, p->phase, "dataset_name", true);
+    p->dataset = (cr_pd_map){cr_pd_item(datasets, dataset), "dataset"};
+    if (!p->dataset.map && *dataset)
+        cr_pd_wrong(p, cr_pd_at(p, p->phase, "dataset_name"),
+                    "there is no dataset '%s'; name one of the list dataset", dataset);
+    pass_over(p, runners, p->runner.map);
+    pass_over(p, phases, p->phase.map);
+    pass_over(p, datasets, p->dataset.map);
+    cr_pd_idle(p, p->runner, "name");
+    cr_pd_idle(p, p->phase, "name");
+    cr_pd_idle(p, p->dataset, "name");
+    refuse_code(p);
+}
+
+/* ---- the keys of a runner ---- */
+
+static void put_init(cr_pd *p, const char *key) {
+    const char *path = cr_pd_str(p, p->runner, key, false);
+    if (!path || p->o->part == CR_DIALECT_INFER) return;
+    cr_pd_put(p, cr_pd_at(p, p->runner, key), "train_config: {fine_tune_checkpoint: %s}",
+              cr_pd_names(p, &path, 1));
+}
+
+/* Says of a place where crank cannot compute that it computes on the CPU. */
+static void tell_device(cr_pd *p, const char *key, const char *device) {
+    cr_pd_warn(p, cr_pd_at(p, p->runner, key), "%s asks for a %s; crank computes on the CPU", key,
+               device);
+}
+
+/* Keys of the old kind without an effect here: those of GPUs, of inference models of Paddle, of
+ * results per batch. */
+static void old_runner(cr_pd *p) {
+    static const char *const idle[] = {"selected_gpus",
+                                       "save_inference_interval",
+                                       "save_inference_feed_varnames",
+                                       "save_inference_fetch_varnames",
+                                       "save_inference_path",
+                                       "print_interval",
+                                       "class",
+                                       "phases",
+                                       "epochs",
+                                       "save_checkpoint_interval",
+                                       "save_checkpoint_path",
+                                       "init_model_path",
+                                       "worker_num",
+                                       "server_num",
+                                       "fleet_mode",
+                                       "distribute_strategy"};
+    static const char *const refused[] = {"save_step_interval",
+                                          "save_step_path",
+                                          "runner_result_dump_path",
+                                          "init_pretraining_model_path",
+                                          "finetuning_aspect_varnames",
+                                          "load_vars"};
+    const char *device = cr_pd_str(p, p->runner, "device", false);
+    if (device && strcasecmp(device, "cpu") != 0) tell_device(p, "device", device);
+    bool infers = cr_pd_infers(cr_conf_find_text(p->runner.map, "class"));
+    const char *dir =
+        cr_pd_str(p, p->runner, infers ? "init_model_path" : "save_checkpoint_path", false);
+    int64_t epochs = cr_pd_int(p, p->runner, "epochs", infers ? 1 : CR_PD_REQUIRED, 1, 1000000);
+    int64_t every = cr_pd_int(p, p->runner, "save_checkpoint_interval", -1, -1, 1000000);
+    int64_t print = cr_pd_int(p, p->runner, "print_interval", 20, 1, 1000000000);
+    if (!dir) dir = "model_output";
+    cr_pd_put(p, cr_pd_at(p, p->runner, infers ? "init_model_path" : "save_checkpoint_path"),
+              "model_dir: %s", cr_pd_names(p, &dir, 1));
+    cr_pd_put(p, p->runner.map->at,
+              "train_config: {num_epochs: %lld, save_checkpoints_epochs: %lld, "
+              "log_step_count_steps: %lld, use_tensorboard: false}",
+              (long long)epochs, (long long)(every < 1 ? 1 : every), (long long)print);
+    if (!infers) put_init(p, "init_model_path");
+    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
+        cr_pd_idle(p, p->runner, idle[i]);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        const cr_conf_node *v = cr_pd_get(p, p->runner, refused[i]);
+        if (v && !(v->kind == CR_NODE_SCALAR && (!v->len || strcmp(v->text, "-1") == 0)))
+            cr_pd_wrong(p, v->at, "%s is not in this version of crank; remove it", refused[i]);
+    }
+}
+
+static void new_runner(cr_pd *p) {
+    static const char *const idle[] = {"use_auc",
+                                       "auc_num",
+                                       "num_workers",
+                                       "use_visual",
+                                       "use_inference",
+                                       "inference",
+                                       "save_inference_feed_varnames",
+                                       "save_inference_fetch_varnames",
+                                       "use_fleet",
+                                       "reader_type",
+                                       "pipe_command",
+                                       "thread_num",
+                                       "dataset_debug",
+                                       "split_file_list",
+                                       "sync_mode",
+                                       "geo_step",
+                                       "model_save_path",
+                                       "infer_load_path",
+                                       "infer_start_epoch",
+                                       "infer_end_epoch",
+                                       "epochs",
+                                       "print_interval",
+                                       "test_data_dir",
+                                       "infer_reader_path",
+                                       "infer_batch_size",
+                                       "train_data_dir",
+                                       "train_reader_path",
+                                       "train_batch_size",
+                                       "model_init_path",
+                                       "seed",
+                                       "parse_ins_id",
+                                       "parse_content",
+                                       "fs_name",
+                                       "fs_ugi"};
+    static const char *const refused[] = {"use_save_data", "need_dump", "with_coordinator",
+                                          "warmup_model_path", "use_out_vec"};
+    static const char *const devices[] = {"use_gpu", "use_xpu", "use_npu"};
+    for (int i = 0; i < 3; i++)
+        if (cr_pd_bool(p, p->runner, devices[i], false)) tell_device(p, devices[i], devices[i] + 4);
+    const char *save = cr_pd_str(p, p->runner, "model_save_path", false);
+    const char *load = cr_pd_str(p, p->runner, "infer_load_path", false);
+    const char *dir = p->o->part == CR_DIALECT_INFER ? load : save;
+    if (!dir) dir = "model_output";
+    bool infers = p->o->part == CR_DIALECT_INFER;
+    cr_pd_put(p, cr_pd_at(p, p->runner, infers ? "infer_load_path" : "model_save_path"),
+              "model_dir: %s", cr_pd_names(p, &dir, 1));
+    int64_t epochs = cr_pd_int(p, p->runner, "epochs", infers ? 1 : CR_PD_REQUIRED, 1, 1000000);
+    int64_t print = cr_pd_int(p, p->runner, "print_interval", 100, 1, 1000000000);
+    int64_t seed = cr_pd_int(p, p->runner, "seed", 12345, 0, INT64_MAX);
+    cr_pd_put(p, p->runner.map->at,
+              "train_config: {num_epochs: %lld, save_checkpoints_epochs: 1, "
+              "log_step_count_steps: %lld, seed: %lld, use_tensorboard: false}",
+              (long long)epochs, (long long)print, (long long)seed);
+    put_init(p, "model_init_path");
+    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
+        cr_pd_idle(p, p->runner, idle[i]);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if (cr_pd_bool(p, p->runner, refused[i], false))
+            cr_pd_wrong(p, cr_pd_at(p, p->runner, refused[i]),
+                        "%s is not in this version of crank; remove it", refused[i]);
+}
+
+/* ---- the optimizer ---- */
+
+static void put_optimizer(cr_pd *p) {
+    const char *name = cr_pd_str(p, p->optimizer, "class", false);
+    const char *lr_key =
+        cr_conf_find_text(p->optimizer.map ? p->optimizer.map : p->in, "learning_rate_base_lr")[0]
+            ? "learning_rate_base_lr"
+            : "learning_rate";
+    double lr = cr_pd_num(p, p->optimizer, lr_key, 0.001, 0, 1e6);
+    cr_loc at = cr_pd_at(p, p->optimizer, "class");
+    cr_pd_idle(p, p->optimizer, "strategy");
+    cr_pd_idle(p, p->optimizer, "learning_rate");
+    const char *shipped = p->old && !p->model->always ? NULL : p->model->optimizer;
+    const char *use = name ? name : shipped ? shipped : "SGD";
+    if (strcasecmp(use, "sgd") && strcasecmp(use, "adam") && strcasecmp(use, "adagrad")) {
+        cr_pd_wrong(p, at,
+                    "configured optimizer can only supported SGD/Adam/Adagrad; '%.40s' is "
+                    "none of them",
+                    use);
+        return;
+    }
+    if (shipped && strcasecmp(use, shipped) != 0) {
+        if (p->o->compat)
+            cr_pd_note(p, at, "PaddleRec's %s always takes %s, so that is used, and not %s",
+                       p->model->name, shipped, use);
+        else
+            cr_pd_note(p, at,
+                       "PaddleRec's %s always takes %s; %s of the config is used, and --compat "
+                       "paddlerec takes the other",
+                       p->model->name, shipped, use);
+        if (p->o->compat) use = shipped;
+    }
+    char rate[32];
+    bool sgd = strcasecmp(use, "sgd") == 0;
+    /* a sum over the batch moves SGD as many times as far as the mean; Adam and Adagrad divide the
+     * factor out again */
+    if (p->o->compat && p->old && p->model->sum_loss && sgd) lr *= (double)p->batch;
+    rate[cr_fmt_f64(rate, lr)] = 0;
+    if (sgd)
+        cr_pd_put(p, at,
+                  "train_config: {sparse_optimizer: {sgd_optimizer: {lr: %s}}, dense_optimizer: "
+                  "{sgd_optimizer: {lr: %s, momentum: 0}}}",
+                  rate, rate);
+    else if (strcasecmp(use, "adam") == 0)
+        cr_pd_put(p, at,
+                  "train_config: {sparse_optimizer: {adam_optimizer: {lr: %s%s}}, "
+                  "dense_optimizer: {adam_optimizer: {lr: %s}}}",
+                  rate, p->o->compat && !p->old ? ", mode: DENSE" : "", rate);
+    else
+        cr_pd_put(p, at,
+                  "train_config: {sparse_optimizer: {adagrad_optimizer: {lr: %s}}, "
+                  "dense_optimizer: {adagrad_optimizer: {lr: %s, eps: 1e-6}}}",
+                  rate, rate);
+}
+
+/* ---- the dialect ---- */
+
+static const cr_conf_entry *paddle_sign(const cr_conf_doc *doc) {
+    static const char *const keys[][2] = {
+        {"runner", "train_data_dir"},
+        {"runner", "test_data_dir"},
+        {"runner", "class"},
+        {"phase", "dataset_name"},
+        {"dataset", "data_path"},
+        {"runner", "train_reader_path"},
+        {"train", "trainer"},
+        {"train", "workspace"},
+        {"runner", "model_save_path"},
+        {"runner", "infer_load_path"},
+        {NULL, NULL},
+    };
+    return cr_dialect_key(doc, keys);
+}
+
+static cr_code paddle_rewrite(cr_conf_doc *doc, const cr_conf_entry *sign, const cr_dialect_opts *o,
+                              cr_diag *diag) {
+    if (!cr_conf_find(doc->root, "runner")) {
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, sign->at,
+                    "this is a config of PaddleRec before its release 0.1.0; write it as in "
+                    "release 1.8.5, with workspace, mode, runner, phase and dataset");
+        return CR_ECONF;
+    }
+    cr_pd p;
+    size_t errors = diag->n_errors;
+    cr_code code = cr_pd_open(&p, doc, o, diag);
+    if (code == CR_OK && p.old) choose_old(&p);
+    if (code == CR_OK && diag->n_errors == errors) p.model = cr_pd_find(&p);
+    if (p.model) {
+        for (const char *const *k = p.model->idle; k && *k; k++)
+            cr_pd_idle(&p, p.hyper, *k);
+        if (p.old)
+            old_runner(&p);
+        else
+            new_runner(&p);
+        cr_pd_data(&p);
+        put_optimizer(&p);
+        p.model->build(&p);
+        cr_pd_map root = {p.in, "the config"};
+        static const char *const top[] = {"mode", "table_parameters", "last_epoch",
+                                          "static_benchmark", "config_abs_dir"};
+        for (size_t i = 0; i < sizeof top / sizeof *top; i++)
+            cr_pd_idle(&p, root, top[i]);
+        /* a model that stopped at a mistake has not read all of its keys */
+        if (diag->n_errors == errors) cr_tree_tell_unused(&p.use, p.in, CR_SEV_ERROR, diag);
+        doc->root = p.out;
+    }
+    cr_pd_close(&p);
+    return diag->n_errors > errors ? CR_ECONF : CR_OK;
+}
+
+const cr_dialect cr_dialect_paddle = {
+    .name = "PaddleRec",
+    .sign = paddle_sign,
+    .rewrite = paddle_rewrite,
+};

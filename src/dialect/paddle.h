@@ -1,0 +1,28 @@
+/*
+ * paddle.h - configs of PaddleRec: what a config asks to be run, one after the other.
+ */
+#ifndef CR_DIALECT_PADDLE_H
+#define CR_DIALECT_PADDLE_H
+
+#include "dialect/dialect.h"
+
+/* One training or one evaluation. */
+typedef struct cr_paddle_run {
+    bool infer;
+    bool old; /* a runner of the old kind of config; else the only runner of the new kind */
+    const char *runner, *phase; /* NULL in the new kind */
+    /* training: the folder of its checkpoints; evaluation: a checkpoint, or a folder of them */
+    const char *dir;
+    int64_t first, end; /* evaluation in the new kind: the epochs [first, end) of dir */
+    int64_t print_interval;
+    int64_t epochs, batch;
+    const char *data;       /* folder of the data, as the config says it */
+    const char *export_dir; /* training: an export after the last epoch; NULL: none */
+} cr_paddle_run;
+
+/* cr_paddle_runs lists what a config asks for. infer: in the new kind, the evaluation and not the
+ * training. *n is 0 after mistakes, and when the file is of another program. Memory is from a. */
+CR_CHECKED cr_code cr_paddle_runs(const char *path, const cr_dialect_opts *o, bool infer,
+                                  cr_arena *a, cr_paddle_run **out, int *n, cr_diag *diag);
+
+#endif

@@ -1,0 +1,162 @@
+/*
+ * paddle_int.h - what the files of PaddleRec's dialect share.
+ *
+ *   paddle.c        which program a file belongs to; runner, phase and dataset; train_config
+ *   paddle_ask.c    reading keys, with places; writing keys of crank; -o key=value
+ *   paddle_data.c   readers: data_config and features
+ *   paddle_model.c  which model is meant
+ *   paddle_rank.c, paddle_tasks.c  the models: one function each
+ *   paddle_runs.c   what `crank run` does, one after the other
+ *
+ * PaddleRec has two kinds of config. The old one (releases 0.1.0 to 1.8.5) lists runners, phases
+ * and datasets by name; the new one (2.0.0 and later) has one runner. A file is of the new kind
+ * when `runner` is a map.
+ */
+#ifndef CR_DIALECT_PADDLE_INT_H
+#define CR_DIALECT_PADDLE_INT_H
+
+#include "base/buf.h"
+#include "dialect/paddle.h"
+
+typedef struct cr_pd cr_pd;
+
+/* A map of the config and its name in messages. */
+typedef struct cr_pd_map {
+    const cr_conf_node *map; /* NULL: not given */
+    const char *name;
+} cr_pd_map;
+
+/* A built-in model of PaddleRec. */
+typedef struct cr_pd_model {
+    const char *name;
+    /* how its lines are written, unless the dataset lists slots */
+    void (*reader)(cr_pd *p);
+    /* writes feature_configs and model_config */
+    void (*build)(cr_pd *p);
+    /* hyper-parameters that the model as shipped does not read, NULL-ended */
+    const char *const *idle;
+    /* the one that the shipped code of the new kind takes, whatever the config says; NULL: that of
+     * the config */
+    const char *optimizer;
+    bool sum_loss; /* old kind: the loss is summed over the batch */
+    bool always;   /* the old kind takes that optimizer, too */
+} cr_pd_model;
+
+/* A dense slot. */
+typedef struct cr_pd_dense {
+    const char *name;
+    int64_t width;
+} cr_pd_dense;
+
+struct cr_pd {
+    cr_conf_doc *doc;
+    const char *path;
+    cr_diag *diag;
+    cr_tree_use use; /* keys that were read */
+    const cr_dialect_opts *o;
+    const cr_conf_node *in; /* the user's tree */
+    cr_conf_node *out;      /* crank's */
+    bool old;
+    const char *workspace;
+    cr_pd_map runner, phase, dataset, hyper, optimizer; /* new kind: dataset is the runner */
+    const cr_pd_model *model;
+    cr_loc model_at;
+    int64_t batch; /* rows of a step */
+    /* what the reader gives */
+    const char **ids; /* columns of ids, in order */
+    int n_ids;
+    bool weighted; /* they are ids with weights */
+    cr_pd_dense *dense;
+    int n_dense;
+    const char *padding; /* of missing ids */
+    cr_loc data_at;
+};
+
+/* ---- paddle_ask.c ---- */
+#define CR_PD_REQUIRED INT64_MIN
+/* Each reads one key, and marks it as read. What is wrong is told; the result is then `absent`, or
+ * the least value that is allowed. */
+const cr_conf_node *cr_pd_get(cr_pd *p, cr_pd_map m, const char *key);
+int64_t cr_pd_int(cr_pd *p, cr_pd_map m, const char *key, int64_t absent, int64_t lo, int64_t hi);
+double cr_pd_num(cr_pd *p, cr_pd_map m, const char *key, double absent, double lo, double hi);
+bool cr_pd_bool(cr_pd *p, cr_pd_map m, const char *key, bool absent);
+/* NULL when it is not given; with required that is a mistake, and the result is "". */
+const char *cr_pd_str(cr_pd *p, cr_pd_map m, const char *key, bool required);
+/* A list of widths as YAML text, "[512, 256]"; n becomes their number. */
+const char *cr_pd_widths(cr_pd *p, cr_pd_map m, const char *key, int64_t *n);
+cr_loc cr_pd_at(const cr_pd *p, cr_pd_map m, const char *key);
+void cr_pd_wrong(cr_pd *p, cr_loc at, const char *fmt, ...) CR_PRINTF(3, 4);
+void cr_pd_warn(cr_pd *p, cr_loc at, const char *fmt, ...) CR_PRINTF(3, 4);
+void cr_pd_note(cr_pd *p, cr_loc at, const char *fmt, ...) CR_PRINTF(3, 4);
+/* cr_pd_idle marks a key as read that changes nothing. */
+void cr_pd_idle(cr_pd *p, cr_pd_map m, const char *key);
+
+/* cr_pd_put adds keys to crank's tree: YAML text of a mapping, all at one place. A message that is
+ * there is joined with the new one. */
+void cr_pd_put(cr_pd *p, cr_loc at, const char *fmt, ...) CR_PRINTF(3, 4);
+/* cr_pd_feature adds one item to feature_configs. */
+void cr_pd_feature(cr_pd *p, cr_loc at, const char *fmt, ...) CR_PRINTF(3, 4);
+/* cr_pd_names writes names as a YAML list, "\"1\", \"2\"", without brackets. */
+const char *cr_pd_names(cr_pd *p, const char *const *names, int n);
+/* cr_pd_set applies the edits of -o. */
+void cr_pd_set(cr_pd *p);
+
+/* ---- paddle_data.c ---- */
+void cr_pd_criteo(cr_pd *p);  /* click, 1 to 26, dense_feature */
+void cr_pd_feat(cr_pd *p);    /* label, feat_idx and feat_value of 39 fields */
+void cr_pd_places(cr_pd *p);  /* label, 39 ids, 39 values, without names */
+void cr_pd_census(cr_pd *p);  /* two labels, then numbers */
+void cr_pd_aliccp(cr_pd *p);  /* id, click, buy, then field:feature with commas */
+void cr_pd_history(cr_pd *p); /* items;categories;item;category;label */
+void cr_pd_ratings(cr_pd *p); /* user,item,label */
+void cr_pd_signs(cr_pd *p);   /* sign:slot, the label in slot 1 */
+/* cr_pd_data writes data_config and the paths. */
+void cr_pd_data(cr_pd *p);
+/* cr_pd_id_features adds a feature per column of ids, all with the same table. */
+void cr_pd_id_features(cr_pd *p, int64_t rows, int64_t dim, const char *init, bool pads);
+/* cr_pd_dense_features adds the dense slots as they are; cr_pd_number_features one feature per
+ * number, each with a vector (dim 0: without), and returns their names. */
+void cr_pd_dense_features(cr_pd *p);
+const char *cr_pd_number_features(cr_pd *p, int64_t dim);
+/* The names of the columns of ids and of the dense slots, with commas. */
+const char *cr_pd_id_names(cr_pd *p);
+const char *cr_pd_dense_names(cr_pd *p);
+
+/* ---- paddle_model.c ---- */
+/* cr_pd_find finds the model of p; NULL: it was told why there is none. */
+const cr_pd_model *cr_pd_find(cr_pd *p);
+
+/* ---- the models ---- */
+void cr_pd_dnn(cr_pd *p);
+void cr_pd_logistic_regression(cr_pd *p);
+void cr_pd_fm(cr_pd *p);
+void cr_pd_ffm(cr_pd *p);
+void cr_pd_deepfm(cr_pd *p);
+void cr_pd_wide_deep(cr_pd *p);
+void cr_pd_dcn(cr_pd *p);
+void cr_pd_dcn_v2(cr_pd *p);
+void cr_pd_xdeepfm(cr_pd *p);
+void cr_pd_autoint(cr_pd *p);
+void cr_pd_dlrm(cr_pd *p);
+void cr_pd_din(cr_pd *p);
+void cr_pd_mmoe(cr_pd *p);
+void cr_pd_share_bottom(cr_pd *p);
+void cr_pd_ple(cr_pd *p);
+void cr_pd_esmm(cr_pd *p);
+void cr_pd_fnn(cr_pd *p);
+void cr_pd_nfm(cr_pd *p);
+void cr_pd_ncf(cr_pd *p);
+void cr_pd_slot_dnn(cr_pd *p);
+void cr_pd_deep_crossing(cr_pd *p);
+
+/* ---- paddle.c ---- */
+/* cr_pd_open reads the tree of a file of PaddleRec: kind, edits, workspace. */
+CR_CHECKED cr_code cr_pd_open(cr_pd *p, cr_conf_doc *doc, const cr_dialect_opts *o, cr_diag *diag);
+void cr_pd_close(cr_pd *p);
+/* cr_pd_item finds the item of a list by its name; NULL: there is none. */
+const cr_conf_node *cr_pd_item(const cr_conf_node *list, const char *name);
+/* cr_pd_phase_of returns the names of a runner's phases, in order; n: how many. */
+const char **cr_pd_phases_of(cr_pd *p, cr_pd_map runner, int *n);
+bool cr_pd_infers(const char *runner_class);
+
+#endif

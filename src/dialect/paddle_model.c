@@ -1,0 +1,209 @@
+/*
+ * paddle_model.c - which of PaddleRec's models a config means.
+ *
+ * A config names a Python file, and its folder names the model: models/rank/deepfm/model.py. The
+ * last folder of the path of the model, of the workspace and of the config are tried in this order.
+ * Where none is known (a project's own folder), hyper-parameters that only one model has decide.
+ * phase.model: builtin:deepfm says it outright.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/fs.h"
+#include "dialect/paddle_int.h"
+
+static const char *const idle_slots[] = {"distributed_embedding", "sparse_inputs_slots",
+                                         "sparse_fea_num", "is_sparse", NULL};
+static const char *const idle_feat[] = {"distributed_embedding",
+                                        "is_sparse",
+                                        "sparse_feature_dim",
+                                        "num_field",
+                                        "fc_sizes",
+                                        "act",
+                                        NULL};
+static const char *const idle_ncf[] = {"distributed_embedding", NULL};
+static const char *const idle_slot_dnn[] = {"distributed_embedding", "emb_dim", NULL};
+static const char *const idle_dcn[] = {"distributed_embedding",
+                                       "sparse_inputs_slots",
+                                       "clip_by_norm",
+                                       "is_sparse",
+                                       "dnn_use_bn",
+                                       "l2_reg_cross",
+                                       NULL};
+static const char *const idle_xdeepfm[] = {"distributed_embedding",
+                                           "sparse_inputs_slots",
+                                           "fc_sizes",
+                                           "num_field",
+                                           "is_sparse",
+                                           "act",
+                                           "reg",
+                                           NULL};
+static const char *const idle_autoint[] = {"distributed_embedding", "use_sparse", "num_field",
+                                           "is_sparse", NULL};
+static const char *const idle_dlrm[] = {"distributed_embedding", "sparse_inputs_slots", "num_field",
+                                        NULL};
+static const char *const idle_din[] = {"distributed_embedding", "use_DataLoader", "is_sparse",
+                                       NULL};
+static const char *const idle_tasks[] = {
+    "distributed_embedding", "gate_num", "num_field", "max_len", "is_sparse", NULL};
+
+/* The models, in alphabetical order. The optimizer is the one that the shipped code of the new kind
+ * takes. */
+static const cr_pd_model models[] = {
+    {"autoint", cr_pd_places, cr_pd_autoint, idle_autoint, "Adam", true, false},
+    {"dcn", cr_pd_criteo, cr_pd_dcn, idle_dcn, "Adam", false, false},
+    {"dcn_v2", cr_pd_criteo, cr_pd_dcn_v2, idle_dcn, "Adam", false, false},
+    {"deep_crossing", cr_pd_feat, cr_pd_deep_crossing, idle_slots, NULL, true, false},
+    {"deepfm", cr_pd_criteo, cr_pd_deepfm, idle_slots, "Adam", true, false},
+    {"din", cr_pd_history, cr_pd_din, idle_din, NULL, false, false},
+    {"dlrm", cr_pd_criteo, cr_pd_dlrm, idle_dlrm, "Adam", false, false},
+    {"dnn", cr_pd_criteo, cr_pd_dnn, idle_slots, "Adam", false, true},
+    {"esmm", cr_pd_aliccp, cr_pd_esmm, idle_tasks, "Adam", false, false},
+    {"ffm", cr_pd_criteo, cr_pd_ffm, idle_slots, "Adam", true, false},
+    {"fm", cr_pd_criteo, cr_pd_fm, idle_slots, "Adam", true, false},
+    {"fnn", cr_pd_feat, cr_pd_fnn, idle_slots, NULL, true, false},
+    {"logistic_regression", cr_pd_feat, cr_pd_logistic_regression, idle_feat, "Adam", true, false},
+    {"mmoe", cr_pd_census, cr_pd_mmoe, idle_tasks, "Adam", false, false},
+    {"ncf", cr_pd_ratings, cr_pd_ncf, idle_ncf, "Adam", false, false},
+    {"nfm", cr_pd_feat, cr_pd_nfm, idle_slots, NULL, true, false},
+    {"ple", cr_pd_census, cr_pd_ple, idle_tasks, "Adam", false, false},
+    {"share_bottom", cr_pd_census, cr_pd_share_bottom, idle_tasks, "Adam", false, false},
+    {"slot_dnn", cr_pd_signs, cr_pd_slot_dnn, idle_slot_dnn, "Adam", false, false},
+    {"wide_deep", cr_pd_criteo, cr_pd_wide_deep, idle_slots, "Adam", false, false},
+    {"xdeepfm", cr_pd_criteo, cr_pd_xdeepfm, idle_xdeepfm, "Adam", false, false},
+};
+#define N_MODELS (sizeof models / sizeof *models)
+
+/* Models of PaddleRec that crank does not have. */
+static const char *const others[] = {"afm",         "aitm",
+                                     "autofis",     "bert4rec",
+                                     "bst",         "deepfefm",
+                                     "deeprec",     "deepwalk",
+                                     "dien",        "difm",
+                                     "dmr",         "dpin",
+                                     "dselect_k",   "dsin",
+                                     "dssm",        "ensfm",
+                                     "escm2",       "fasttext",
+                                     "fastformer",  "fat_deepffm",
+                                     "fgcnn",       "fibinet",
+                                     "flen",        "gatenet",
+                                     "gnn",         "gru4rec",
+                                     "iprec",       "kim",
+                                     "listwise",    "look_alike_recall",
+                                     "maml",        "match_pyramid",
+                                     "metaheac",    "mhcn",
+                                     "mind",        "multiview_simnet",
+                                     "naml",        "pnn",
+                                     "sign",        "ssr",
+                                     "tagspace",    "tdm",
+                                     "textcnn",     "textcnn_pretrain",
+                                     "tisas",       "word2vec",
+                                     "youtube_dnn", NULL};
+
+static const char *next_model(const void *ctx, size_t i) {
+    (void)ctx;
+    return i < N_MODELS ? models[i].name : NULL;
+}
+
+/* AutoInt and share-bottom are autoint and share_bottom. */
+static char *folded(cr_arena *a, const char *s, size_t n) {
+    char *out = cr_arena_strndup(a, s, n);
+    for (char *c = out; *c; c++)
+        *c = *c == '-' ? '_' : (char)tolower((unsigned char)*c);
+    return out;
+}
+
+static const cr_pd_model *by_name(const char *name) {
+    for (size_t i = 0; i < N_MODELS; i++)
+        if (strcmp(models[i].name, name) == 0) return &models[i];
+    return NULL;
+}
+
+/* Returns the last folder of a path, folded; "" when it has no name. */
+static const char *last_folder(cr_pd *p, const char *dir) {
+    char *real = cr_store_of(dir)->real(dir);
+    const char *path = real ? real : dir, *base = cr_path_base(path);
+    const char *name = folded(&p->doc->arena, base, strlen(base));
+    free(real);
+    return name;
+}
+
+static bool has(const cr_pd *p, const char *key) {
+    return p->hyper.map && cr_conf_find(p->hyper.map, key) != NULL;
+}
+
+/* Hyper-parameters that only one model has. */
+static const cr_pd_model *by_keys(const cr_pd *p) {
+    static const struct {
+        const char *model, *a, *b;
+    } rules[] = {
+        {"xdeepfm", "layer_sizes_cin", "layer_sizes_dnn"},
+        {"dcn_v2", "use_low_rank_mixture", "cross_num"},
+        {"dcn", "cross_num", "cross_num"},
+        {"dlrm", "bot_layer_sizes", "top_layer_sizes"},
+        {"autoint", "attn_layer_sizes", "head_num"},
+        {"ple", "exp_per_task", "shared_num"},
+        {"mmoe", "expert_num", "expert_size"},
+        {"share_bottom", "bottom_size", "tower_size"},
+        {"esmm", "ctr_fc_sizes", "cvr_fc_sizes"},
+        {"esmm", "vocab_size", "embed_size"},
+        {"wide_deep", "hidden1_units", "hidden2_units"},
+        {"deep_crossing", "residual_unit_num", "residual_w_dim"},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (has(p, rules[i].a) && has(p, rules[i].b)) return by_name(rules[i].model);
+    return NULL;
+}
+
+const cr_pd_model *cr_pd_find(cr_pd *p) {
+    cr_arena *a = &p->doc->arena;
+    const char *file = p->old ? cr_pd_str(p, p->phase, "model", true) : NULL, *tried[3] = {0};
+    int n = 0;
+    p->model_at = p->old ? cr_pd_at(p, p->phase, "model") : p->in->at;
+    if (p->hyper.map) p->model_at = p->hyper.map->at;
+    if (file && strncmp(file, "builtin:", 8) == 0) {
+        const char *name = folded(a, file + 8, strlen(file + 8));
+        const char *near = by_name(name) ? NULL : cr_nearest(name, next_model, NULL);
+        if (by_name(name)) return by_name(name);
+        cr_pd_wrong(p, cr_pd_at(p, p->phase, "model"), "crank has no model '%s' of PaddleRec%s%s%s",
+                    file + 8, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+        return NULL;
+    }
+    if (file) tried[n++] = last_folder(p, cr_path_dir(a, file));
+    if (p->workspace) tried[n++] = last_folder(p, p->workspace);
+    tried[n++] = last_folder(p, cr_path_dir(a, p->path));
+    for (int i = 0; i < n; i++)
+        if (by_name(tried[i])) return by_name(tried[i]);
+    for (int i = 0; i < n; i++)
+        for (const char *const *o = others; *o; o++)
+            if (strcmp(*o, tried[i]) == 0) {
+                cr_pd_wrong(p, p->model_at,
+                            "the model '%s' of PaddleRec is not in this version of crank; build "
+                            "it from blocks (docs/guide/own_models.md)",
+                            tried[i]);
+                return NULL;
+            }
+    const cr_pd_model *m = by_keys(p);
+    if (m) {
+        cr_pd_note(p, p->model_at,
+                   "the hyper-parameters are those of PaddleRec's %s, so that is the model; write "
+                   "phase.model: builtin:NAME for another",
+                   m->name);
+        return m;
+    }
+    cr_buf b;
+    cr_buf_init(&b);
+    for (size_t i = 0; i < N_MODELS; i++)
+        cr_buf_printf(&b, "%s%s", i ? ", " : "", models[i].name);
+    cr_pd_wrong(p, p->model_at,
+                "neither the folder '%s' nor the hyper-parameters tell which model is meant, and "
+                "crank runs no Python; %s, or build the model from blocks "
+                "(docs/guide/own_models.md). Known are %s",
+                tried[0],
+                p->old ? "write phase.model: builtin:NAME" : "put the config into a folder NAME",
+                b.data);
+    cr_buf_clear(&b);
+    return NULL;
+}

@@ -1,0 +1,168 @@
+/*
+ * paddle_runs.c - what a PaddleRec config asks to be run: in the old kind every runner of `mode`,
+ * in order, with each of its phases; in the new kind a training, or the evaluation of saved epochs.
+ *
+ * Runners that train with parameter servers or on a cluster run in this process, with a warning:
+ * whoever wants servers starts them with `crank launch`. On a node of a cluster
+ * (PADDLE_PADDLEREC_ROLE=WORKER) that is what PaddleRec does too; elsewhere cluster_train would
+ * submit a job, which crank does not do yet.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "dialect/paddle_int.h"
+
+static const char *const classes[] = {
+    "train", "infer", "local_cluster_train", "cluster_train", "single_train", "single_infer", NULL};
+
+static const char *next_class(const void *ctx, size_t i) {
+    (void)ctx;
+    return classes[i];
+}
+
+static bool is_worker(void) {
+    const char *role = getenv("PADDLE_PADDLEREC_ROLE");
+    return role && strcasecmp(role, "WORKER") == 0;
+}
+
+/* Is the class of a runner one that this process can run? */
+static bool check_class(cr_pd *p, cr_pd_map runner, const char *name) {
+    const char *text = cr_pd_str(p, runner, "class", true);
+    cr_loc at = cr_pd_at(p, runner, "class");
+    int k = 0;
+    if (!*text) return false;
+    while (classes[k] && strcasecmp(classes[k], text) != 0)
+        k++;
+    if (!classes[k]) {
+        const char *near = cr_nearest(text, next_class, NULL);
+        cr_pd_wrong(p, at,
+                    "class is '%.40s' and must be train, infer, local_cluster_train or "
+                    "cluster_train%s%s%s",
+                    text, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+        return false;
+    }
+    if (strcmp(classes[k], "cluster_train") == 0 && !is_worker()) {
+        cr_pd_wrong(p, at,
+                    "runner '%s' submits a job to a cluster, which crank does not do yet; set "
+                    "PADDLE_PADDLEREC_ROLE=WORKER in the environment to train here, or run "
+                    "another runner",
+                    name);
+        return false;
+    }
+    if (strstr(classes[k], "cluster"))
+        cr_pd_warn(
+            p, at,
+            "runner '%s' trains in one process, without parameter servers; for servers, "
+            "write the config with 'crank config' and start 'crank launch --ps N --workers M "
+            "-- train'",
+            name);
+    return true;
+}
+
+static void old_run(cr_pd *p, cr_paddle_run *r, cr_pd_map runner, const char *name,
+                    const char *phase) {
+    const char *dir;
+    *r = (cr_paddle_run){.old = true, .runner = name, .phase = phase};
+    r->infer = cr_pd_infers(cr_conf_find_text(runner.map, "class"));
+    dir = cr_pd_str(p, runner, r->infer ? "init_model_path" : "save_checkpoint_path", r->infer);
+    r->dir = dir ? dir : "model_output";
+    r->print_interval = cr_pd_int(p, runner, "print_interval", 20, 1, 1000000000);
+    r->epochs = cr_pd_int(p, runner, "epochs", 1, 1, 1000000);
+    if (!r->infer && !dir)
+        cr_pd_note(p, runner.map->at,
+                   "save_checkpoint_path is not given; the checkpoints are in model_output");
+}
+
+static void old_runs(cr_pd *p, cr_paddle_run **out, int *n) {
+    cr_pd_map root = {p->in, "the config"};
+    const cr_conf_node *list = cr_pd_get(p, root, "runner"), *mode = cr_pd_get(p, root, "mode");
+    if (!mode) {
+        cr_pd_wrong(p, p->in->at,
+                    "can not find mode in yaml, which is required; it names the "
+                    "runners to run");
+        return;
+    }
+    size_t n_modes = mode->kind == CR_NODE_LIST ? mode->n : 1;
+    *out = CR_NEW_N(&p->doc->arena, cr_paddle_run, n_modes * 64 + 1);
+    for (size_t i = 0; i < n_modes; i++) {
+        const cr_conf_node *w = mode->kind == CR_NODE_LIST ? mode->v[i].val : mode;
+        const char *name = w->text ? w->text : "";
+        cr_pd_map runner = {cr_pd_item(list, name), "runner"};
+        if (!runner.map) {
+            cr_pd_wrong(p, w->at, "mode names the runner '%s', and there is none of that name",
+                        name);
+            continue;
+        }
+        if (!check_class(p, runner, name)) continue;
+        int k;
+        const char **phases = cr_pd_phases_of(p, runner, &k);
+        if (k > 1 && !cr_pd_infers(cr_conf_find_text(runner.map, "class")))
+            cr_pd_wrong(p, runner.map->at,
+                        "runner '%s' trains %d phases, each a model of its own, into one folder; "
+                        "give it one phase, and another runner for each of the others",
+                        name, k);
+        for (int j = 0; j < k; j++)
+            old_run(p, &(*out)[(*n)++], runner, name, phases[j]);
+    }
+}
+
+static void new_run(cr_pd *p, bool infer, cr_paddle_run *r) {
+    const char *dir = cr_pd_str(p, p->runner, infer ? "infer_load_path" : "model_save_path", false);
+    const char *data = cr_pd_str(p, p->runner, infer ? "test_data_dir" : "train_data_dir", true);
+    *r = (cr_paddle_run){.infer = infer, .dir = dir ? dir : "model_output", .data = data};
+    r->print_interval = cr_pd_int(p, p->runner, "print_interval", 100, 1, 1000000000);
+    r->epochs = cr_pd_int(p, p->runner, "epochs", infer ? 1 : CR_PD_REQUIRED, 1, 1000000);
+    r->batch =
+        cr_pd_int(p, p->runner, infer ? "infer_batch_size" : "train_batch_size", 1, 1, 1000000000);
+    r->first = cr_pd_int(p, p->runner, "infer_start_epoch", 0, 0, 1000000);
+    r->end = cr_pd_int(p, p->runner, "infer_end_epoch", 10, 0, 1000001);
+}
+
+/* Copies what the runs point to, because the document does not live as long. */
+static cr_paddle_run *kept(cr_arena *a, const cr_paddle_run *v, int n) {
+    cr_paddle_run *out = CR_NEW_N(a, cr_paddle_run, n + 1);
+    for (int i = 0; i < n; i++) {
+        out[i] = v[i];
+        if (v[i].runner) out[i].runner = cr_arena_strdup(a, v[i].runner);
+        if (v[i].phase) out[i].phase = cr_arena_strdup(a, v[i].phase);
+        if (v[i].data) out[i].data = cr_arena_strdup(a, v[i].data);
+        out[i].dir = cr_arena_strdup(a, v[i].dir);
+    }
+    return out;
+}
+
+cr_code cr_paddle_runs(const char *path, const cr_dialect_opts *o, bool infer, cr_arena *a,
+                       cr_paddle_run **out, int *n, cr_diag *diag) {
+    cr_conf_doc doc;
+    cr_pd p;
+    cr_paddle_run *runs = NULL;
+    size_t errors = diag->n_errors;
+    *n = 0;
+    cr_conf_doc_init(&doc);
+    cr_code code = cr_conf_load(&doc, path, diag);
+    if (code == CR_OK && !cr_conf_find(doc.root, "runner")) {
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, (cr_loc){doc.path, 0, 0},
+                    "there is no runner in it, so it is not a config of PaddleRec; 'crank train' "
+                    "takes the configs of TorchEasyRec");
+        code = CR_ECONF;
+    }
+    if (code == CR_OK) {
+        code = cr_pd_open(&p, &doc, o, diag);
+        if (code == CR_OK && p.old)
+            old_runs(&p, &runs, n);
+        else if (code == CR_OK) {
+            runs = CR_NEW_N(&doc.arena, cr_paddle_run, 1);
+            new_run(&p, infer, runs);
+            *n = 1;
+        }
+        cr_pd_close(&p);
+    }
+    if (diag->n_errors > errors) {
+        *n = 0;
+        code = CR_ECONF;
+    }
+    *out = kept(a, runs, *n);
+    cr_conf_doc_clear(&doc);
+    return code;
+}
