@@ -32,8 +32,9 @@ void cr_int8_row(const float *x, int64_t n, uint8_t *q, float *scale, float *off
 typedef struct source {
     const cr_ckpt_tensor *t;
     int64_t width;
-    enum { BYTES, SCALE, OFFSET } what;
+    int what; /* one of these: */
 } source;
+enum { BYTES, SCALE, OFFSET };
 
 /* Writes elements [from, end) of a row, or the row's one number. */
 static int64_t put_row(const source *s, const float *row, uint8_t *q, int64_t from, int64_t end,

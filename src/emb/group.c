@@ -157,11 +157,12 @@ static void number_lanes(uint16_t *lane_of, const cr_batch *b, const cr_lanes *l
 /* Chooses the number of digits for n numbers of so many bits. A pass moves every number, and clears
  * and sums up a bin for each value of the digit, which costs about a third as much per bin. */
 static int digits_for(int bits, int64_t n) {
-    int best = (bits + MAX_DIGIT - 1) / MAX_DIGIT;
+    int best = 0;
     int64_t least = INT64_MAX;
-    for (int p = best; p > 0 && p <= MAX_PASSES; p++) {
-        int64_t cost = p * (3 * n + ((int64_t)1 << ((bits + p - 1) / p)));
-        if (cost >= least) break;
+    for (int p = 1; p <= MAX_PASSES && bits > 0; p++) {
+        int size = (bits + p - 1) / p;
+        int64_t cost = p * (3 * n + ((int64_t)1 << size));
+        if (size > MAX_DIGIT || cost >= least) continue;
         least = cost;
         best = p;
     }

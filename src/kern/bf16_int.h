@@ -108,7 +108,7 @@ static inline void bf16_empty(float *C, int64_t ldc, int64_t M, int64_t N, int f
         for (int64_t n = 0; n < N; n++) {
             float *c = C + m * ldc + n;
             *c = bf16_finish(flags & CR_GEMM_ACC ? bf16_flush(*c) : 0, flags,
-                             flags & CR_GEMM_MASK ? bias + m * ldc : bias, n);
+                             bias && flags & CR_GEMM_MASK ? bias + m * ldc : bias, n);
         }
 }
 

@@ -61,7 +61,8 @@ static void rows(float *C, int64_t ldc, const float *A, int64_t am, int64_t ak, 
         left_of(&a, A + m * am, ak, kc, parts);
         add(s, &a, b, nc, parts);
         for (int64_t j = 0; j < nc; j++)
-            c[j] = bf16_finish(s[j], flags, flags & CR_GEMM_MASK ? bias + m * ldc : bias, j);
+            c[j] =
+                bf16_finish(s[j], flags, bias && flags & CR_GEMM_MASK ? bias + m * ldc : bias, j);
     }
 }
 
