@@ -47,8 +47,8 @@ static const char *tables(const cr_ckpt *c, cr_arena *a) {
     return list;
 }
 
-static cr_code read(const cr_ckpt *c, const char *map, const char *what, int64_t n, int64_t *out,
-                    cr_arena *a, cr_err *err) {
+static cr_code read_part(const cr_ckpt *c, const char *map, const char *what, int64_t n,
+                         int64_t *out, cr_arena *a, cr_err *err) {
     const char *name = cr_arena_printf(a, "%s.%s", map, what);
     if (!cr_ckpt_find(c, name))
         return cr_fail_at(err, CR_EUSAGE, ((cr_loc){cr_ckpt_path(c), 0, 0}),
@@ -115,7 +115,7 @@ cr_code cr_params_top(const cr_ckpt *c, const char *table, int64_t top, bool jso
                                          "_mch_last_access_iter"};
     for (int k = 0; k < 4; k++) {
         v[k] = CR_NEW_N(a, int64_t, n + 1);
-        CR_TRY(read(c, map, parts[k], n, v[k], a, err));
+        CR_TRY(read_part(c, map, parts[k], n, v[k], a, err));
     }
     known *ids = CR_NEW_N(a, known, n + 1);
     for (int64_t i = 0; i < n; i++)

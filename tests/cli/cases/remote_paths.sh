@@ -15,7 +15,11 @@ awk '/^## crank / { cmd = $3 }
 [ "$(wc -l <lines)" -ge 10 ] || fail "the flags were not found"
 while read -r words; do
     n=$(($(echo "$words" | wc -w) - 1))
-    case $words in "bench "*) words="$words train" ;; esac
+    case $words in # what the command needs beside its paths
+    "bench "*) words="$words train" ;;
+    "scaffold "*) words="$words deepfm folder" ;;
+    "zoo "*) words="$words run --model_name deepfm --device cpu" ;;
+    esac
     # shellcheck disable=SC2086
     run crank $words
     ends 2
