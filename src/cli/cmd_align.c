@@ -426,6 +426,7 @@ static cr_code take_flags(cr_ui *ui, const args *opt, comparison *c) {
     static const char *const matches[] = {"same", "common", "order"};
     static const char *const modes[] = {"auto", "loss", "metric", "params"};
     int match = 0, mode = 0;
+    CR_ASSERT(c->path[0] && c->path[1]);
     while (match < 3 && strcmp(opt->match, matches[match]) != 0)
         match++;
     while (mode < 4 && strcmp(opt->mode, modes[mode]) != 0)

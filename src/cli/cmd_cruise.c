@@ -167,9 +167,11 @@ static cr_code set_word(job *j, const char *text) {
     if (!slot || !v) return cr_ui_wrong(j->ui, "'%s' must be key=value", text);
     v->at = (cr_loc){cr_arena_strdup(j->a, text), 1, 1};
     /* Python's words for bools */
-    if (strcmp(v->text ? v->text : "", "True") == 0) v->text = "true";
-    if (strcmp(v->text ? v->text : "", "False") == 0) v->text = "false";
-    if (v->kind == CR_NODE_SCALAR) v->len = strlen(v->text);
+    if (v->kind == CR_NODE_SCALAR && v->text) {
+        if (strcmp(v->text, "True") == 0) v->text = "true";
+        if (strcmp(v->text, "False") == 0) v->text = "false";
+        v->len = strlen(v->text);
+    }
     *slot = v;
     return CR_OK;
 }

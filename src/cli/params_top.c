@@ -111,7 +111,7 @@ cr_code cr_params_top(const cr_ckpt *c, const char *table, int64_t top, bool jso
             table);
     int64_t n = cr_ckpt_find(c, cr_arena_printf(a, "%s" IDS, map))->n_elems, all = 0;
     int64_t *v[4];
-    static const char *const parts[4] = {IDS + 1, "_mch_remapped_ids_mapping", "_mch_counts",
+    static const char *const parts[4] = {&IDS[1], "_mch_remapped_ids_mapping", "_mch_counts",
                                          "_mch_last_access_iter"};
     for (int k = 0; k < 4; k++) {
         v[k] = CR_NEW_N(a, int64_t, n + 1);

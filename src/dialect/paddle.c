@@ -60,7 +60,8 @@ static const char *find_workspace(cr_pd *p, const char *text, cr_loc at) {
     const char *dir = cr_path_dir(a, p->path);
     char *real = cr_store_of(dir)->real(dir);
     size_t n = strlen(path), m = real ? strlen(real) : 0;
-    bool same = m >= n && strcmp(real + m - n, path) == 0 && (m == n || real[m - n - 1] == '/');
+    bool same =
+        real && m >= n && strcmp(real + m - n, path) == 0 && (m == n || real[m - n - 1] == '/');
     free(real);
     if (same) return dir;
     cr_pd_wrong(p, at,
@@ -361,7 +362,8 @@ static void put_optimizer(cr_pd *p) {
     cr_pd_idle(p, p->optimizer, "learning_rate");
     const char *shipped = p->old && !p->model->always ? NULL : p->model->optimizer;
     const char *use = name ? name : shipped ? shipped : "SGD";
-    if (strcasecmp(use, "sgd") && strcasecmp(use, "adam") && strcasecmp(use, "adagrad")) {
+    if (strcasecmp(use, "sgd") != 0 && strcasecmp(use, "adam") != 0 &&
+        strcasecmp(use, "adagrad") != 0) {
         cr_pd_wrong(p, at,
                     "configured optimizer can only supported SGD/Adam/Adagrad; '%.40s' is "
                     "none of them",

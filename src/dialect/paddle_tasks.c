@@ -151,7 +151,8 @@ void cr_pd_din(cr_pd *p) {
 static const char *ncf_mode(cr_pd *p) {
     const char *mode = cr_pd_str(p, p->hyper, "mode", false);
     if (!mode) return "NCF_NeuMF";
-    if (strcmp(mode, "NCF_NeuMF") && strcmp(mode, "NCF_GMF") && strcmp(mode, "NCF_MLP"))
+    if (strcmp(mode, "NCF_NeuMF") != 0 && strcmp(mode, "NCF_GMF") != 0 &&
+        strcmp(mode, "NCF_MLP") != 0)
         cr_pd_wrong(p, cr_pd_at(p, p->hyper, "mode"),
                     "mode is '%.40s' and must be NCF_NeuMF, NCF_GMF or NCF_MLP", mode);
     return mode;
