@@ -31,7 +31,7 @@ cr_code cr_ps_room(void **p, size_t *cap, size_t n, cr_err *err) {
     size_t more = n + n / 2 + 64;
     void *q;
     CR_TRY(cr_try_alloc(&q, more, "gradients for parameter servers", err));
-    if (*cap > 0) memcpy(q, *p, *cap);
+    if (*p && *cap > 0) memcpy(q, *p, *cap);
     cr_free(*p);
     *p = q;
     *cap = more;
