@@ -142,6 +142,7 @@ struct cr_cmd {
     bool job;                    /* runs steps: stops softly */
     bool ranks;                  /* runs as several ranks; other commands refuse to */
     bool wraps;                  /* takes another command behind its own flags */
+    bool launches;               /* starts its ranks itself when the config asks for them */
     cr_code (*run)(cr_ui *ui, const void *flags); /* the struct that opts filled */
 };
 

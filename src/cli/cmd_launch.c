@@ -266,7 +266,7 @@ static cr_code launch(cr_ui *ui, const args *a, inner *in, cr_launch *job, cr_er
     CR_TRY(cr_launch_program(&job->digest, path, sizeof path, err));
     int64_t threads = threads_of(in, l->nproc, &why);
     CR_INFO("%s", cr_layout_text(l, &ui->arena));
-    if (in->ps > 0)
+    if (in->ps > 0 && l->servers == 0)
         CR_INFO("of the ranks of each node %lld work%s and %lld serve%s", (long long)in->workers,
                 in->workers == 1 ? "s" : "", (long long)in->ps, in->ps == 1 ? "s" : "");
     if (in->has_threads)
@@ -329,6 +329,10 @@ static cr_code run(cr_ui *ui, const void *flags) {
     if (code == CR_OK) code = cr_layout_find(&job.layout, &a.f, &machine, &ui->arena, &err);
     if (code != CR_OK) return cr_ui_fail(ui, &err);
     cr_layout *l = &job.layout;
+    if (l->servers > 0 && in.cmd->ranks) {
+        in.ps = l->servers;
+        in.workers = l->workers;
+    }
     if (!in.cmd->ranks && !l->is_head) {
         CR_INFO("%s runs as one process, on node 0; there is nothing to do on this node",
                 in.cmd->name);

@@ -7,6 +7,9 @@
  *
  * PaddleRec writes over the epochs of an earlier run. So does this command: it deletes the
  * checkpoints of an earlier `crank run` in the same folder, and says so, unless --continue_train.
+ *
+ * A runner with parameter servers runs as several ranks. A process that is alone then goes on as
+ * `crank launch ... -- run ...` with the same arguments; each of the ranks comes here again.
  */
 #include <errno.h>
 #include <math.h>
@@ -210,24 +213,52 @@ static cr_code clear_dir(cr_ui *ui, const char *dir) {
     return CR_OK;
 }
 
-static cr_config_opts config_of(const args *a, const cr_paddle_run *r) {
-    return (cr_config_opts){.path = a->model,
-                            .dialect = {.part = r->infer ? CR_DIALECT_INFER : CR_DIALECT_TRAIN,
-                                        .runner = r->runner,
-                                        .phase = r->phase,
-                                        .compat = a->compat != NULL,
-                                        .set = a->opt.v,
-                                        .n_set = a->opt.n}};
+static bool has_servers(const cr_ui *ui) {
+    return ui->comm && cr_comm_servers(ui->comm) > 0;
+}
+
+static bool same_env(const char *a, const char *b) {
+    const char *x = getenv(a), *y = getenv(b);
+    return x && y && strcmp(x, y) == 0;
+}
+
+/* Adds the flags of Paddle's communicator from the environment. PaddleRec itself sets the one of
+ * the optimizer. Where the gradients of CPU_NUM threads are averaged in every step, as many must be
+ * merged; here they are one batch. */
+static void add_flags(cr_ui *ui, const cr_paddle_run *r, cr_config_opts *c) {
+    const char **v;
+    int n = has_servers(ui) && !r->infer ? cr_servers_flags(&ui->arena, &v) : 0;
+    const char **set = CR_NEW_N(&ui->arena, const char *, n + 1);
+    bool merged = r->merges && same_env("FLAGS_communicator_max_merge_var_num", "CPU_NUM");
+    for (int i = 0; i < n; i++)
+        if (!(r->old && strstr(v[i], ".is_sgd_optimizer=")) &&
+            !(merged && strstr(v[i], ".max_merge_var_num=")))
+            set[c->n_set++] = v[i];
+    c->set = set;
+}
+
+static cr_config_opts config_of(cr_ui *ui, const args *a, const cr_paddle_run *r) {
+    cr_config_opts c = {.path = a->model,
+                        .dialect = {.part = r->infer ? CR_DIALECT_INFER : CR_DIALECT_TRAIN,
+                                    .runner = r->runner,
+                                    .phase = r->phase,
+                                    .compat = a->compat != NULL,
+                                    .servers = has_servers(ui),
+                                    .set = a->opt.v,
+                                    .n_set = a->opt.n}};
+    add_flags(ui, r, &c);
+    return c;
 }
 
 static void say_head(const cr_paddle_run *r) {
     char time[64];
     if (r->old) {
+        const char *kind = r->servers ? "PS" : "Single";
         cr_ui_say(
             "PaddleRec: Runner %s Begin\nExecutor Mode: %s\nprocessor_register begin\nRunning "
-            "SingleInstance.\nRunning SingleNetwork.\nRunning SingleStartup.\nRunning %s.\n",
-            r->runner, r->infer ? "infer" : "train",
-            r->infer ? "SingleInferRunner" : "SingleRunner");
+            "%sInstance.\nRunning %sNetwork.\nRunning %sStartup.\nRunning %s%sRunner.\n",
+            r->runner, r->infer ? "infer" : "train", kind, kind, kind, kind,
+            r->infer ? "Infer" : "");
         return;
     }
     now_text(time);
@@ -248,7 +279,9 @@ static void say_head(const cr_paddle_run *r) {
 
 static cr_code train(cr_ui *ui, const args *a, const cr_paddle_run *r) {
     run_state x = {.ui = ui, .own = cr_ui_watch(ui), .r = r};
-    cr_train_opts o = {.config = config_of(a, r),
+    bool any;
+    cr_train_opts o = {.config = config_of(ui, a, r),
+                       .comm = ui->comm,
                        .continue_train = a->continue_train,
                        .threads = (int)a->threads,
                        .watch = {.ctx = &x,
@@ -260,7 +293,9 @@ static cr_code train(cr_ui *ui, const args *a, const cr_paddle_run *r) {
     cr_train_result *res = CR_NEW(&ui->arena, cr_train_result);
     cr_arena_init(&res->arena, 0);
     x.epoch_t0 = x.interval_t0 = cr_now();
-    cr_code code = a->continue_train ? CR_OK : clear_dir(ui, r->dir);
+    bool first = ui->place.rank == 0;
+    cr_code code = a->continue_train || !first ? CR_OK : clear_dir(ui, r->dir);
+    code = cr_comm_vote(ui->comm, code, false, &any);
     if (code == CR_OK) code = cr_train(&o, res, &ui->diag);
     cr_ui_findings(ui);
     if (code == CR_OK && res->bad_rows > 0)
@@ -274,7 +309,8 @@ static cr_code evaluate(cr_ui *ui, const args *a, const cr_paddle_run *r, const 
                         const char *epoch) {
     char *real = cr_store_of(dir)->real(dir), checkpoint[1088] = "", time[64];
     run_state x = {.ui = ui, .own = cr_ui_watch(ui), .r = r};
-    cr_eval_opts o = {.config = config_of(a, r),
+    cr_eval_opts o = {.config = config_of(ui, a, r),
+                      .comm = ui->comm,
                       .checkpoint_path = real ? real : dir,
                       .threads = (int)a->threads,
                       .watch = {.ctx = &x, .progress = on_progress, .begins = on_begin}};
@@ -350,14 +386,94 @@ static cr_code infer(cr_ui *ui, const args *a, const cr_paddle_run *r) {
     return CR_OK;
 }
 
+/* Adds a word to the arguments of the next command. */
+static void add_word(cr_ui *ui, const char *flag, const char *value) {
+    if (!ui->next_args) ui->next_args = CR_NEW_N(&ui->arena, char *, 4096);
+    if (ui->n_next < 4096)
+        ui->next_args[ui->n_next++] =
+            value ? cr_arena_printf(&ui->arena, "%s%s%s", flag, *flag ? "=" : "", value)
+                  : cr_arena_strdup(&ui->arena, flag);
+}
+
+/* Goes on as `crank launch`, with the ranks of this runner, or with those of the platform. */
+static cr_code launch(cr_ui *ui, const args *a, const cr_paddle_run *r) {
+    char n[32];
+    for (int i = 0; ui->cmds[i]; i++)
+        if (strcmp(ui->cmds[i]->name, "launch") == 0) ui->next = ui->cmds[i];
+    if (r->servers > 0) {
+        add_word(ui, "--standalone", NULL);
+        snprintf(n, sizeof n, "%lld", (long long)r->servers);
+        add_word(ui, "--ps", n);
+        snprintf(n, sizeof n, "%lld", (long long)r->workers);
+        add_word(ui, "--workers", n);
+    }
+    if (ui->quiet) add_word(ui, "--quiet", NULL);
+    if (ui->allow_libraries) add_word(ui, "--allow_libraries", NULL);
+    add_word(ui, "--", NULL);
+    add_word(ui, "run", NULL);
+    add_word(ui, "--model", a->model);
+    for (int i = 0; i < a->opt.n; i++)
+        add_word(ui, "--opt", a->opt.v[i]);
+    if (a->compat) add_word(ui, "--compat", a->compat);
+    if (a->infer) add_word(ui, "--infer", NULL);
+    if (a->continue_train) add_word(ui, "--continue_train", NULL);
+    snprintf(n, sizeof n, "%lld", (long long)a->threads);
+    if (a->threads) add_word(ui, "--threads", n);
+    if (ui->quiet) add_word(ui, "--quiet", NULL);
+    return CR_OK;
+}
+
+static const char *own_env(const char *name) {
+    return getenv(name);
+}
+
+/* Finds the runner whose ranks this process has to start; NULL: none. */
+static cr_code find_launch(cr_ui *ui, const cr_paddle_run *runs, int n, const cr_paddle_run **out) {
+    cr_err err;
+    cr_role role;
+    const cr_paddle_run *one = NULL, *other = NULL;
+    *out = NULL;
+    if (ui->comm) return CR_OK;
+    for (int i = 0; i < n; i++) {
+        if (runs[i].infer) continue; /* it takes any ranks */
+        if (!one) one = &runs[i];
+        if (runs[i].servers != one->servers || runs[i].workers != one->workers) other = &runs[i];
+    }
+    if (!one || (one->servers == 0 && !other)) return CR_OK;
+    if (other)
+        return cr_ui_wrong(ui,
+                           "runner '%s' has %lld servers and %lld workers, and runner '%s' has "
+                           "%lld and %lld; run one after the other, with mode: %s and then with "
+                           "mode: %s",
+                           one->runner, (long long)one->servers, (long long)one->workers,
+                           other->runner, (long long)other->servers, (long long)other->workers,
+                           one->runner, other->runner);
+    if (one->servers < 0) {
+        if (cr_role_find(&role, own_env, &err) != CR_OK) return cr_ui_fail(ui, &err);
+        if (!role.given)
+            return cr_ui_wrong(
+                ui,
+                "runner '%s' trains with the parameter servers of a cluster, and the environment "
+                "gives this process no role (TRAINING_ROLE, PADDLE_PSERVERS_IP_PORT_LIST, "
+                "PADDLE_TRAINERS_NUM, PADDLE_TRAINER_ID); use class: local_cluster_train to start "
+                "them on this machine, or class: train to do without",
+                one->runner);
+    }
+    *out = one;
+    return CR_OK;
+}
+
 static cr_code run(cr_ui *ui, const void *flags) {
     const args *a = flags;
+    const cr_paddle_run *start;
     cr_paddle_run *runs;
     int n;
     if (a->compat && strcmp(a->compat, "paddlerec") != 0)
         return cr_ui_wrong(ui, "--compat is '%s' and must be paddlerec", a->compat);
     cr_dialect_opts o = {.set = a->opt.v, .n_set = a->opt.n};
     CR_TRY(cr_paddle_runs(a->model, &o, a->infer, &ui->arena, &runs, &n, &ui->diag));
+    CR_TRY(find_launch(ui, runs, n, &start));
+    if (start) return launch(ui, a, start);
     for (int i = 0; i < n; i++) {
         say_head(&runs[i]);
         CR_TRY(runs[i].infer ? infer(ui, a, &runs[i]) : train(ui, a, &runs[i]));
@@ -387,5 +503,7 @@ const cr_cmd cr_cmd_run = {
     .args_size = sizeof(args),
     .examples = examples,
     .job = true,
+    .ranks = true,
+    .launches = true,
     .run = run,
 };

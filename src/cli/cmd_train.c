@@ -186,6 +186,7 @@ static cr_code run(cr_ui *ui, const void *flags) {
         return cr_ui_wrong(ui, "--log_json - and --log_format both write to standard output; give "
                                "--log_json a file");
     cr_config_from(&a->config, &o.config);
+    o.config.dialect.servers = ui->comm && cr_comm_servers(ui->comm) > 0;
     add_flags(ui, &o.config);
     CR_TRY(apply_autocast(ui, a, &o.config));
     if (a->strategy)

@@ -148,6 +148,16 @@ static cr_code join_ranks(cr_ui *ui) {
 /* Tells the ranks which of them are servers. */
 static cr_code set_roles(cr_ui *ui, const cr_rank_flags *r) {
     cr_err err;
+    const cr_role *role = &ui->place.role;
+    if (role->given && (r->ps || r->workers))
+        return cr_ui_wrong(ui,
+                           "%s of the environment gives each rank its role; leave out --ps and "
+                           "--workers, or unset it",
+                           role->because);
+    if (role->given && ui->comm)
+        return cr_comm_set_roles(ui->comm, role->servers, role->workers, &err) == CR_OK
+                   ? CR_OK
+                   : cr_ui_fail(ui, &err);
     if (r->ps == 0 && r->workers == 0) return CR_OK;
     if (r->ps == 0)
         return cr_ui_wrong(ui,
@@ -165,6 +175,25 @@ static cr_code set_roles(cr_ui *ui, const cr_rank_flags *r) {
                            (long long)r->ps, cr_comm_size(ui->comm));
     return cr_comm_set_roles(ui->comm, r->ps, workers, &err) == CR_OK ? CR_OK
                                                                       : cr_ui_fail(ui, &err);
+}
+
+static const char *own_env(const char *name) {
+    return getenv(name);
+}
+
+/* A process that a platform of Paddle started with a role must meet the others. */
+static cr_code check_role(cr_ui *ui) {
+    cr_err err;
+    cr_role role;
+    if (!ui->cmd->ranks || ui->cmd->launches || ui->place.size > 1) return CR_OK;
+    if (cr_role_find(&role, own_env, &err) != CR_OK) return cr_ui_fail(ui, &err);
+    if (!role.given) return CR_OK;
+    return cr_ui_wrong(ui,
+                       "the platform started this process as %s %d of %d (%s); start it with "
+                       "'crank launch -- %s ...', by which servers and trainers meet, or unset %s",
+                       role.serves ? "parameter server" : "trainer", role.index,
+                       role.serves ? role.servers : role.workers, role.because, ui->cmd->name,
+                       role.because);
 }
 
 static cr_code run_command(cr_ui *ui, int argc, char **argv) {
@@ -197,6 +226,7 @@ static cr_code run_command(cr_ui *ui, int argc, char **argv) {
     watch_signals(ui->cmd);
     CR_TRY(join_ranks(ui)); /* first, so that a rank can tell the others what is wrong with it */
     CR_TRY(set_roles(ui, &ranks));
+    CR_TRY(check_role(ui));
     CR_TRY(set_log_level(ui, &common, &level));
     CR_TRY(open_log(ui, ranks.log_dir, level, argc, argv));
     if (ui->cmd->takes_config) cr_env_check(&ui->diag);

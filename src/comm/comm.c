@@ -64,12 +64,13 @@ static cr_code wait_limit(double *out, cr_err *err) {
 }
 
 /* Learns who all ranks are; it fails on all of them when they run different programs. */
-static cr_code meet_all(cr_comm *c, cr_err *err) {
+static cr_code meet_all(cr_comm *c, const cr_place *place, cr_err *err) {
     size_t *at = cr_alloc(((size_t)c->size + 1) * sizeof *at, "ranks");
     c->who = cr_alloc((size_t)c->size * sizeof *c->who, "ranks");
     for (int r = 0; r <= c->size; r++)
         at[r] = (size_t)r * sizeof *c->who;
     cr_who_init(&c->who[c->rank]);
+    if (place->role.given) c->who[c->rank].claim = place->rank + 1;
     cr_comm_gather(c, c->who, at);
     cr_free(at);
     return cr_who_check(c->who, c->size, err);
@@ -100,6 +101,14 @@ static cr_code open_comm(cr_comm **out, const cr_place *place, cr_err *err) {
                        why);
     }
     cr_kill_point("met");
+    if (place->role.given) {
+        c->rank = place->rank;
+        if (!c->plug->order(&c->rank, why)) {
+            cr_free(c);
+            return cr_fail(err, CR_ERUN, "the ranks that %s started cannot be numbered: %s",
+                           place->launcher, why);
+        }
+    }
     c->plug->limit(limit);
     if (c->size != place->size) {
         int size = c->size;
@@ -113,7 +122,7 @@ static cr_code open_comm(cr_comm **out, const cr_place *place, cr_err *err) {
     c->vote_at = cr_alloc(((size_t)c->size + 1) * sizeof *c->vote_at, "votes");
     for (int r = 0; r <= c->size; r++)
         c->vote_at[r] = (size_t)r * sizeof *c->votes;
-    cr_code code = meet_all(c, err);
+    cr_code code = meet_all(c, place, err);
     if (code != CR_OK) {
         cr_comm_close(c, cr_exit_code(code));
         return code;

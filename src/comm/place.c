@@ -21,6 +21,24 @@ static const struct {
     {"PMIX_RANK", "SLURM_NTASKS", "srun", "srun (PMIx)", CR_MPI_OPEN},
 };
 
+static const char *own_env(const char *name) {
+    return getenv(name);
+}
+
+/* Ranks of mpiexec to which the environment gives roles are numbered by them. */
+static cr_code number_by_role(cr_place *p, cr_err *err) {
+    CR_TRY(cr_role_find(&p->role, own_env, err));
+    if (!p->role.given) CR_TRY(cr_role_by_rank(&p->role, own_env, p->rank, p->size, err));
+    if (!p->role.given) return CR_OK;
+    if (p->role.servers + p->role.workers != p->size)
+        return cr_fail(err, CR_EUSAGE,
+                       "%s has started %d ranks, and the environment has %d parameter servers and "
+                       "%d trainers (%s); start as many ranks, or unset it",
+                       p->program, p->size, p->role.servers, p->role.workers, p->role.because);
+    p->rank = cr_role_rank(&p->role);
+    return CR_OK;
+}
+
 static cr_code number(const char *name, const char *text, int64_t *out, cr_err *err) {
     if (cr_parse_i64(text, strlen(text), out) && *out >= 0 && *out <= MOST_RANKS) return CR_OK;
     return cr_fail(err, CR_EUSAGE,
@@ -50,7 +68,8 @@ cr_code cr_place_find(cr_place *out, cr_err *err) {
                               .flavour = rows[i].flavour,
                               .rank = (int)r,
                               .size = (int)n};
-        return CR_OK;
+        /* crank launch has looked at roles itself, and says them to its ranks by flags */
+        return n > 1 && !own ? number_by_role(out, err) : CR_OK;
     }
     return CR_OK;
 }

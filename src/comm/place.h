@@ -4,7 +4,7 @@
 #ifndef CR_COMM_PLACE_H
 #define CR_COMM_PLACE_H
 
-#include "base/err.h"
+#include "comm/role.h"
 
 typedef enum cr_flavour { CR_MPI_NONE, CR_MPI_MPICH, CR_MPI_OPEN } cr_flavour;
 
@@ -13,6 +13,9 @@ typedef struct cr_place {
     const char *launcher; /* the same with the name of its MPI: "mpirun (Open MPI)" */
     cr_flavour flavour;   /* of its MPI */
     int rank, size;       /* 0 of 1 when alone */
+    /* Where the environment gives each process a role, `rank` is that of the role and not the
+     * launcher's. */
+    cr_role role;
 } cr_place;
 
 /* cr_place_find: names that only look like ranks (RANK, WORLD_SIZE) are not believed. Variables of

@@ -24,6 +24,7 @@
 #define PIECE ((size_t)1 << 30)
 
 extern cr_comm_plug cr_comm_plug_of; /* what crank looks for in the library */
+static MPI_Comm world;               /* all ranks, in the order of their numbers */
 static int n_ranks, self;
 static int *counts; /* room for two lists of n_ranks numbers */
 static char title[64];
@@ -35,13 +36,13 @@ static struct flight {
     int n, cap;
 } flights[CR_COMM_SLOTS];
 
-/* Has an MPI call worked? If not, why says what failed. */
 /* letters that are being sent, by ticket */
 static struct letters {
     MPI_Request *v; /* MPI_REQUEST_NULL: the ticket is free */
     int n;
 } letters;
 
+/* Has an MPI call worked? If not, why says what failed. */
 static int fine(int e, const char *what, char why[CR_COMM_WHY]) {
     char text[MPI_MAX_ERROR_STRING] = "";
     int n = 0;
@@ -71,11 +72,12 @@ static int start(int *rank, int *size, int *local_rank, int *local_size, char wh
         snprintf(why, CR_COMM_WHY, "this MPI does not work in programs with threads");
         return 0;
     }
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Comm_rank(MPI_COMM_WORLD, &self);
-    MPI_Comm_size(MPI_COMM_WORLD, &n_ranks);
+    world = MPI_COMM_WORLD;
+    MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(world, &self);
+    MPI_Comm_size(world, &n_ranks);
     MPI_Comm node;
-    e = MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, self, MPI_INFO_NULL, &node);
+    e = MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, self, MPI_INFO_NULL, &node);
     if (!fine(e, "finding the ranks of this machine", why)) return 0;
     MPI_Comm_rank(node, local_rank);
     MPI_Comm_size(node, local_size);
@@ -88,6 +90,15 @@ static int start(int *rank, int *size, int *local_rank, int *local_size, char wh
     name_library();
     *rank = self;
     *size = n_ranks;
+    return 1;
+}
+
+static int order(int *rank, char why[CR_COMM_WHY]) {
+    if (!fine(MPI_Comm_split(MPI_COMM_WORLD, 0, *rank, &world), "numbering the ranks", why))
+        return 0;
+    MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(world, &self);
+    *rank = self;
     return 1;
 }
 
@@ -125,13 +136,11 @@ static void take_calls(int tag, char *here, bool answer) {
         MPI_Request r;
         static char byte; /* of messages whose content says nothing */
         char in;
-        if (MPI_Iprobe(MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, &found, &st) != MPI_SUCCESS || !found)
-            return;
+        if (MPI_Iprobe(MPI_ANY_SOURCE, tag, world, &found, &st) != MPI_SUCCESS || !found) return;
         int from = st.MPI_SOURCE;
-        if (MPI_Recv(&in, 1, MPI_BYTE, from, tag, MPI_COMM_WORLD, &st) != MPI_SUCCESS) return;
+        if (MPI_Recv(&in, 1, MPI_BYTE, from, tag, world, &st) != MPI_SUCCESS) return;
         if (here) here[from] = 1;
-        if (answer &&
-            MPI_Isend(&byte, 1, MPI_BYTE, from, TAG_HERE, MPI_COMM_WORLD, &r) == MPI_SUCCESS)
+        if (answer && MPI_Isend(&byte, 1, MPI_BYTE, from, TAG_HERE, world, &r) == MPI_SUCCESS)
             MPI_Request_free(&r);
     }
 }
@@ -143,8 +152,7 @@ static void call_roll(const char *what, double waited, char why[CR_COMM_WHY]) {
     if (!here) return;
     for (int r = 0; r < n_ranks; r++) {
         MPI_Request q;
-        if (r != self &&
-            MPI_Isend(&byte, 1, MPI_BYTE, r, TAG_ASK, MPI_COMM_WORLD, &q) == MPI_SUCCESS)
+        if (r != self && MPI_Isend(&byte, 1, MPI_BYTE, r, TAG_ASK, world, &q) == MPI_SUCCESS)
             MPI_Request_free(&q);
     }
     for (double end = now_s() + ROLL_S; now_s() < end; nanosleep(&nap, NULL)) {
@@ -195,7 +203,7 @@ static void meet(double seconds) {
     MPI_Status st;
     if (wait_limit > 0 && wait_limit < seconds) seconds = wait_limit;
     double end = now_s() + seconds;
-    int done = MPI_Ibarrier(MPI_COMM_WORLD, &r) != MPI_SUCCESS;
+    int done = MPI_Ibarrier(world, &r) != MPI_SUCCESS;
     while (!done && now_s() < end) {
         if (MPI_Testall(1, &r, &done, &st) != MPI_SUCCESS) return;
         if (!done) nanosleep(&nap, NULL);
@@ -243,8 +251,7 @@ static int share(void *data, size_t n, int from, char why[CR_COMM_WHY]) {
     for (size_t at = 0; at < n; at += PIECE) {
         MPI_Request r;
         MPI_Status st;
-        int e =
-            MPI_Ibcast((char *)data + at, (int)piece_of(n, at), MPI_BYTE, from, MPI_COMM_WORLD, &r);
+        int e = MPI_Ibcast((char *)data + at, (int)piece_of(n, at), MPI_BYTE, from, world, &r);
         if (!fine(e, what, why) || !wait_for(&r, &st, 1, what, why)) return 0;
     }
     return 1;
@@ -264,7 +271,7 @@ static int gather(void *all, const size_t *at, char why[CR_COMM_WHY]) {
     MPI_Request r;
     MPI_Status st;
     int e = MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, counts, counts + n_ranks,
-                            MPI_BYTE, MPI_COMM_WORLD, &r);
+                            MPI_BYTE, world, &r);
     return fine(e, what, why) && wait_for(&r, &st, 1, what, why);
 }
 
@@ -288,10 +295,8 @@ static int post(struct flight *f, int slot, bool out, char *data, size_t n, int 
     for (size_t at = 0; at < n; at += PIECE) {
         MPI_Request *r = next_request(f);
         if (!r) return MPI_ERR_NO_MEM;
-        int e = out ? MPI_Isend(data + at, (int)piece_of(n, at), MPI_BYTE, rank, slot,
-                                MPI_COMM_WORLD, r)
-                    : MPI_Irecv(data + at, (int)piece_of(n, at), MPI_BYTE, rank, slot,
-                                MPI_COMM_WORLD, r);
+        int e = out ? MPI_Isend(data + at, (int)piece_of(n, at), MPI_BYTE, rank, slot, world, r)
+                    : MPI_Irecv(data + at, (int)piece_of(n, at), MPI_BYTE, rank, slot, world, r);
         if (e != MPI_SUCCESS) return e;
     }
     return MPI_SUCCESS;
@@ -344,7 +349,7 @@ static int post_letter(int to, const void *data, size_t n, int *ticket, char why
         letters.n = more;
     }
     *ticket = k;
-    return fine(MPI_Isend(data, (int)n, MPI_BYTE, to, TAG_LETTER, MPI_COMM_WORLD, &letters.v[k]),
+    return fine(MPI_Isend(data, (int)n, MPI_BYTE, to, TAG_LETTER, world, &letters.v[k]),
                 "sending a letter", why);
 }
 
@@ -358,8 +363,8 @@ static int peek(int *found, int *from, size_t *n, char why[CR_COMM_WHY]) {
     static int64_t misses;
     MPI_Status st;
     int count = 0;
-    if (!fine(MPI_Iprobe(MPI_ANY_SOURCE, TAG_LETTER, MPI_COMM_WORLD, found, &st),
-              "looking for letters", why))
+    if (!fine(MPI_Iprobe(MPI_ANY_SOURCE, TAG_LETTER, world, found, &st), "looking for letters",
+              why))
         return 0;
     if (!*found) {
         if (++misses % PEEK_EVERY == 0) take_calls(TAG_ASK, NULL, true);
@@ -375,8 +380,7 @@ static int take_letter(int from, void *data, size_t n, char why[CR_COMM_WHY]) {
     static const char what[] = "receiving a letter";
     MPI_Request r;
     MPI_Status st;
-    return fine(MPI_Irecv(data, (int)n, MPI_BYTE, from, TAG_LETTER, MPI_COMM_WORLD, &r), what,
-                why) &&
+    return fine(MPI_Irecv(data, (int)n, MPI_BYTE, from, TAG_LETTER, world, &r), what, why) &&
            wait_for(&r, &st, 1, what, why);
 }
 
@@ -384,6 +388,7 @@ cr_comm_plug cr_comm_plug_of = {
     .abi = CR_COMM_ABI,
     .name = title,
     .start = start,
+    .order = order,
     .finish = finish,
     .limit = limit,
     .abort = end_all,

@@ -34,6 +34,13 @@ cr_code cr_who_check(const cr_who *v, int n, cr_err *err) {
         if (other[r]) first = r;
     }
     cr_code code = CR_OK;
+    for (int r = 0; r < n && code == CR_OK; r++)
+        if (first == 0 && v[r].claim != 0 && v[r].claim != r + 1)
+            code = cr_fail(err, CR_EUSAGE,
+                           "two processes have the same role, of which one is on host %.63s; give "
+                           "each trainer its own PADDLE_TRAINER_ID, and each server its own POD_IP "
+                           "and PADDLE_PORT",
+                           v[r].host);
     if (first > 0) {
         cr_who_text(v, n, other, ranks, sizeof ranks);
         code = cr_fail(err, CR_ECONF,

@@ -21,6 +21,7 @@ typedef struct cr_dialect_opts {
     cr_dialect_part part;
     const char *runner, *phase; /* PaddleRec: which of them; NULL: the first that fits */
     bool compat;                /* the model as the other program ships it, with its mistakes */
+    bool servers;               /* the run has parameter servers */
     const char *const *set;     /* n_set edits key=value */
     int n_set;
 } cr_dialect_opts;

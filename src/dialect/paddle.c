@@ -443,6 +443,7 @@ static cr_code paddle_rewrite(cr_conf_doc *doc, const cr_conf_entry *sign, const
             old_runner(&p);
         else
             new_runner(&p);
+        cr_pd_servers(&p);
         cr_pd_data(&p);
         put_optimizer(&p);
         p.model->build(&p);

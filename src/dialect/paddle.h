@@ -18,6 +18,10 @@ typedef struct cr_paddle_run {
     int64_t epochs, batch;
     const char *data;       /* folder of the data, as the config says it */
     const char *export_dir; /* training: an export after the last epoch; NULL: none */
+    /* training with parameter servers: on this machine the runner starts so many of both; on a
+     * cluster the platform does, and `servers` is -1. 0: without servers */
+    int64_t servers, workers;
+    bool merges; /* ... and the batches of a worker's threads are averaged: sync and half_async */
 } cr_paddle_run;
 
 /* cr_paddle_runs lists what a config asks for. infer: in the new kind, the evaluation and not the

@@ -280,7 +280,6 @@ static void old_data(cr_pd *p) {
         cr_pd_wrong(p, cr_pd_at(p, d, "type"),
                     "type is '%.40s' and must be DataLoader or QueueDataset", type);
     int64_t batch = cr_pd_int(p, d, "batch_size", CR_PD_REQUIRED, 1, 1000000000);
-    int64_t threads = cr_pd_int(p, p->phase, "thread_num", 1, 1, 4096);
     int64_t scale = cr_pd_int(p, p->phase, "gradient_scale_strategy", 0, 0, 2);
     if (scale != 0)
         cr_pd_wrong(p, cr_pd_at(p, p->phase, "gradient_scale_strategy"),
@@ -288,18 +287,13 @@ static void old_data(cr_pd *p) {
                     "and raise the learning rate instead");
     if (cr_pd_bool(p, p->phase, "shuffle_filelist", false))
         cr_pd_put(p, cr_pd_at(p, p->phase, "shuffle_filelist"), "data_config: {shuffle: true}");
-    const char *nodes = getenv("CPU_NUM");
-    bool cluster = strstr(cr_conf_find_text(p->runner.map, "class"), "cluster") != NULL;
-    int64_t n;
-    if (cluster && nodes && cr_parse_i64(nodes, strlen(nodes), &n) && n > 0 && n <= 4096)
-        threads = n; /* on a node of a cluster the platform says how many replicas there are */
     cr_pd_idle(p, p->phase, "model");
     cr_pd_idle(p, d, "reader_class_name");
     cr_pd_idle(p, d, "data_converter");
     const char *padding = cr_pd_str(p, d, "padding", false);
     if (padding) p->padding = padding;
     bool infers = cr_pd_infers(cr_conf_find_text(p->runner.map, "class"));
-    p->batch = batch * threads;
+    p->batch = p->merges ? batch * p->replicas : batch;
     cr_pd_put(p, cr_pd_at(p, d, "batch_size"),
               "data_config: {batch_size: %lld, drop_remainder: true}", (long long)p->batch);
     if (*dir)

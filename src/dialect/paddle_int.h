@@ -7,6 +7,7 @@
  *   paddle_model.c  which model is meant
  *   paddle_rank.c, paddle_tasks.c  the models: one function each
  *   paddle_runs.c   what `crank run` does, one after the other
+ *   paddle_servers.c  training with parameter servers
  *
  * PaddleRec has two kinds of config. The old one (releases 0.1.0 to 1.8.5) lists runners, phases
  * and datasets by name; the new one (2.0.0 and later) has one runner. A file is of the new kind
@@ -61,7 +62,9 @@ struct cr_pd {
     cr_pd_map runner, phase, dataset, hyper, optimizer; /* new kind: dataset is the runner */
     const cr_pd_model *model;
     cr_loc model_at;
-    int64_t batch; /* rows of a step */
+    int64_t batch;    /* rows of a step */
+    int64_t replicas; /* batches that a worker computes at a time */
+    bool merges;      /* their gradients are averaged in every step */
     /* what the reader gives */
     const char **ids; /* columns of ids, in order */
     int n_ids;
@@ -121,6 +124,12 @@ const char *cr_pd_number_features(cr_pd *p, int64_t dim);
 /* The names of the columns of ids and of the dense slots, with commas. */
 const char *cr_pd_id_names(cr_pd *p);
 const char *cr_pd_dense_names(cr_pd *p);
+
+/* ---- paddle_servers.c ---- */
+/* cr_pd_servers writes train_config.servers, and finds replicas and merges. */
+void cr_pd_servers(cr_pd *p);
+/* Does a runner of the old kind train with several processes? */
+bool cr_pd_on_cluster(const cr_conf_node *runner);
 
 /* ---- paddle_model.c ---- */
 /* cr_pd_find finds the model of p; NULL: it was told why there is none. */

@@ -2,10 +2,9 @@
  * paddle_runs.c - what a PaddleRec config asks to be run: in the old kind every runner of `mode`,
  * in order, with each of its phases; in the new kind a training, or the evaluation of saved epochs.
  *
- * Runners that train with parameter servers or on a cluster run in this process, with a warning:
- * whoever wants servers starts them with `crank launch`. On a node of a cluster
- * (PADDLE_PADDLEREC_ROLE=WORKER) that is what PaddleRec does too; elsewhere cluster_train would
- * submit a job, which crank does not do yet.
+ * local_cluster_train starts servers and workers on this machine. On a node of a cluster
+ * (PADDLE_PADDLEREC_ROLE=WORKER) cluster_train trains with those that the platform has started;
+ * elsewhere it would submit a job, which crank does not do yet.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -50,13 +49,12 @@ static bool check_class(cr_pd *p, cr_pd_map runner, const char *name) {
                     name);
         return false;
     }
-    if (strstr(classes[k], "cluster"))
-        cr_pd_warn(
-            p, at,
-            "runner '%s' trains in one process, without parameter servers; for servers, "
-            "write the config with 'crank config' and start 'crank launch --ps N --workers M "
-            "-- train'",
-            name);
+    const char *fleet = cr_pd_str(p, runner, "fleet_mode", false);
+    if (strstr(classes[k], "cluster") && fleet && strcasecmp(fleet, "collective") == 0)
+        cr_pd_warn(p, at,
+                   "runner '%s' trains without parameter servers; as several processes it starts "
+                   "with 'crank launch --nproc-per-node N -- run ...'",
+                   name);
     return true;
 }
 
@@ -69,6 +67,17 @@ static void old_run(cr_pd *p, cr_paddle_run *r, cr_pd_map runner, const char *na
     r->dir = dir ? dir : "model_output";
     r->print_interval = cr_pd_int(p, runner, "print_interval", 20, 1, 1000000000);
     r->epochs = cr_pd_int(p, runner, "epochs", 1, 1, 1000000);
+    const char *fleet = cr_pd_str(p, runner, "fleet_mode", false);
+    bool local = strcasecmp(cr_conf_find_text(runner.map, "class"), "local_cluster_train") == 0;
+    bool has_servers =
+        cr_pd_on_cluster(runner.map) && !(fleet && strcasecmp(fleet, "collective") == 0);
+    int64_t servers = cr_pd_int(p, runner, "server_num", 1, 1, 4095);
+    int64_t workers = cr_pd_int(p, runner, "worker_num", 1, 1, 4095);
+    if (has_servers && local) r->servers = servers;
+    if (has_servers && !local) r->servers = -1;
+    if (has_servers) r->workers = workers;
+    const char *strategy = cr_pd_str(p, runner, "distribute_strategy", false);
+    r->merges = strategy && strcasecmp(strategy, "async") != 0 && strcasecmp(strategy, "geo") != 0;
     if (!r->infer && !dir)
         cr_pd_note(p, runner.map->at,
                    "save_checkpoint_path is not given; the checkpoints are in model_output");

@@ -70,8 +70,18 @@ const cr_env cr_envs[] = {
      "because PaddleRec would submit a job",
      NULL, false},
     {"CPU_NUM", CR_ENV_TEXT, NULL, NULL,
-     "replicas of a runner of class `cluster_train`, in place of `thread_num` of its phase", NULL,
-     false},
+     "replicas of a runner of class `cluster_train` or `local_cluster_train`, in place of "
+     "`thread_num` of its phase",
+     NULL, false},
+    {"PADDLEREC_CLUSTER_TYPE", CR_ENV_TEXT, NULL, NULL,
+     "`MPI`, under `mpiexec` or `mpirun`: even ranks are parameter servers and odd ranks workers",
+     NULL, false},
+    {"TRAINING_ROLE", CR_ENV_TEXT, NULL, NULL,
+     "`PSERVER` or `TRAINER`: the role of this process, with `PADDLE_PSERVERS_IP_PORT_LIST`, "
+     "`PADDLE_TRAINERS_NUM`, and `PADDLE_TRAINER_ID` of a trainer or `POD_IP` and `PADDLE_PORT` of "
+     "a server; `crank launch` and `crank run` bring the processes together. "
+     "`PADDLE_TRAINING_ROLE` is the same",
+     NULL, false},
     {"COLUMNS", CR_ENV_TEXT, NULL, NULL, "width of the tables that `crank parquet` prints", NULL,
      false},
     {"TERM", CR_ENV_TEXT, NULL, NULL, "`dumb`: no progress line", NULL, false},

@@ -220,20 +220,10 @@ static bool same_env(const cr_machine *m, const char *a, const char *b) {
 }
 
 static cr_code check_started(const cr_machine *m, cr_err *err) {
-    static const char *const roles[] = {"TRAINING_ROLE", "PADDLE_TRAINING_ROLE"};
     const char *local = m->env("SLURM_LOCALID");
     /* srun itself gives PMI's variables to its tasks where pmi2 is its default */
     bool by_srun =
         same_env(m, "PMI_SIZE", "SLURM_NTASKS") && same_env(m, "PMI_RANK", "SLURM_PROCID");
-    for (int i = 0; i < 2; i++) {
-        const char *role = m->env(roles[i]);
-        if (role && strcasecmp(role, "PSERVER") == 0)
-            return usage(err,
-                         "the platform started this process as a parameter server (%s=%.20s), and "
-                         "crank launch trains without them; submit the job with 'fleet_mode: "
-                         "collective'",
-                         roles[i], role);
-    }
     if (m->env("LOCAL_RANK") && m->env("GROUP_RANK"))
         return usage(err, "this process is already a worker that torchrun or crank launch started "
                           "(LOCAL_RANK is set); use crank launch in its place, not inside it");
@@ -249,9 +239,40 @@ static cr_code check_started(const cr_machine *m, cr_err *err) {
     return CR_OK;
 }
 
+/* Each process that the platform has started is a node with one rank. The first server is the one
+ * whose address all know, so it has the head; rank 0 is the first trainer. */
+static cr_code from_role(const cr_role *r, const cr_launch_flags *f, cr_layout *l, cr_arena *a,
+                         cr_err *err) {
+    if (f->nproc_per_node && strcmp(f->nproc_per_node, "1") != 0)
+        return usage(
+            err,
+            "the platform has given this process one role (%s), so it is one rank, and the "
+            "flags ask for %s; leave out --nproc-per-node, --ps and --workers, or unset %s",
+            r->because, f->nproc_per_node, r->because);
+    l->servers = r->servers;
+    l->workers = r->workers;
+    l->min_nodes = l->max_nodes = r->servers + r->workers;
+    l->node_rank = cr_role_rank(r);
+    l->is_head = r->serves && r->index == 0;
+    l->addr = cr_arena_strdup(a, r->host);
+    l->port = r->port;
+    l->because =
+        cr_arena_printf(a, "as %s says, with %d server%s and %d trainer%s", r->because, r->servers,
+                        r->servers == 1 ? "" : "s", r->workers, r->workers == 1 ? "" : "s");
+    return CR_OK;
+}
+
 static cr_code node_shape(cr_layout *l, const cr_launch_flags *f, const cr_machine *m, cr_arena *a,
                           cr_err *err) {
     bool said = f->nnodes || f->standalone || f->node_rank || f->rdzv_endpoint;
+    cr_role role;
+    CR_TRY(cr_role_find(&role, m->env, err));
+    if (!said && role.given) return from_role(&role, f, l, a, err);
+    if (role.given && role.serves && !f->standalone)
+        return usage(err,
+                     "the platform started this process as a parameter server (%s), and the flags "
+                     "say which node it is; leave out --nnodes, --node_rank and --rdzv_endpoint",
+                     role.because);
     l->because = said || f->nproc_per_node ? "as the flags say" : "the default";
     for (size_t i = 0; !said && i < sizeof platforms / sizeof *platforms; i++) {
         if (!m->env(platforms[i].mark)) continue;
@@ -324,6 +345,7 @@ cr_code cr_layout_find(cr_layout *l, const cr_launch_flags *f, const cr_machine 
     if (l->port == 0)
         return usage(err, "port 0 means any port, and several nodes must know which; give "
                           "--master_port");
+    if (l->servers > 0) return CR_OK;
     l->is_head = l->node_rank >= 0 ? l->node_rank == 0 : m->is_own(l->addr);
     return CR_OK;
 }

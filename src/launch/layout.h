@@ -6,6 +6,7 @@
 #define CR_LAUNCH_LAYOUT_H
 
 #include "base/mem.h"
+#include "comm/role.h"
 
 #define CR_LAUNCH_PORT    29500
 #define CR_LAUNCH_START_S 20.0
@@ -43,6 +44,8 @@ typedef struct cr_layout {
      * others; 0: CR_LAUNCH_START_S, or as long as it may be silent later */
     double start_s;
     const char *because; /* where the numbers come from, in words */
+    /* the platform gives each process a role: the job has so many of both; 0: it gives none */
+    int servers, workers;
 } cr_layout;
 
 /* cr_layout_pet fills flags that are not given from PET_ variables. */

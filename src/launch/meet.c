@@ -13,7 +13,8 @@
 
 static int by_place(const void *a, const void *b) {
     const cr_node *x = *(cr_node *const *)a, *y = *(cr_node *const *)b;
-    if (x->own != y->own) return x->own ? -1 : 1; /* rank 0 is on node 0 */
+    /* rank 0 is on node 0, unless roles number the nodes */
+    if (x->own != y->own && (x->own ? x : y)->want <= 0) return x->own ? -1 : 1;
     int kx = x->want >= 0 ? x->want : CR_LAUNCH_RANKS,
         ky = y->want >= 0 ? y->want : CR_LAUNCH_RANKS;
     if (kx != ky) return kx < ky ? -1 : 1;
@@ -83,7 +84,7 @@ static void waits_for(const cr_head *h, char *out, size_t size) {
 void cr_meet_turn(cr_head *h, double now) {
     const cr_layout *l = &h->l->layout;
     int n = n_joined(h);
-    if (!h->v[0]->joined) return; /* our own agent, which has rank 0 */
+    if (!h->v[0]->joined) return; /* our own agent */
     /* those who trained together go on at once when all of them are here */
     bool same = h->n_placed > 0 && !h->smaller;
     if (n >= l->max_nodes || (n >= l->min_nodes && same)) {

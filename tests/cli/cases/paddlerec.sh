@@ -236,9 +236,9 @@ sed 's/^mode: .*/mode: cluster/' old/dnn/config.yaml >old/dnn/cluster.yaml
 run crank run -m old/dnn/cluster.yaml
 ends 2
 has_err "old/dnn/cluster.yaml:...: runner 'cluster' submits a job to a cluster, which crank does not do yet; set PADDLE_PADDLEREC_ROLE=WORKER ..."
-run env PADDLE_PADDLEREC_ROLE=WORKER crank run -m old/dnn/cluster.yaml
+run env PADDLE_PADDLEREC_ROLE=WORKER crank run -m old/dnn/cluster.yaml -o runner.cluster.fleet_mode=collective
 ends 0
-has_err "old/dnn/cluster.yaml:...: warning: runner 'cluster' trains in one process, without parameter servers; ..."
+has_err "old/dnn/cluster.yaml:...: warning: runner 'cluster' trains without parameter servers; as several processes it starts with 'crank launch --nproc-per-node N -- run ...'"
 has_err "old/dnn/cluster.yaml:...: warning: device asks for a gpu; crank computes on the CPU"
 
 # old models over feat_idx and feat_value, the Adult data of wide_deep

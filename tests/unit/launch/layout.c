@@ -135,6 +135,25 @@ TEST(platforms) {
     IS(1, 2, -1, 1, "127.0.0.1", 29500);
 }
 
+/* Roles number the nodes: trainers first. The first server has the head. */
+TEST(roles) {
+    static const char list[] = "10.0.0.8:30240,10.0.0.9:30241";
+    SET("TRAINING_ROLE", "TRAINER", "PADDLE_TRAINERS_NUM", "3", "PADDLE_TRAINER_ID", "0",
+        "PADDLE_PSERVERS_IP_PORT_LIST", list);
+    IS(5, 1, 0, 0, "10.0.0.8", 30240);
+    CHECK_INT(l.servers, 2);
+    CHECK_INT(l.workers, 3);
+    SET("TRAINING_ROLE", "PSERVER", "PADDLE_TRAINERS_NUM", "3", "POD_IP", "10.0.0.8", "PADDLE_PORT",
+        "30240", "PADDLE_PSERVERS_IP_PORT_LIST", list);
+    IS(5, 1, 3, 1, "10.0.0.8", 30240);
+    SET("TRAINING_ROLE", "PSERVER", "PADDLE_TRAINERS_NUM", "3", "POD_IP", "10.0.0.9", "PADDLE_PORT",
+        "30241", "PADDLE_PSERVERS_IP_PORT_LIST", list);
+    IS(5, 1, 4, 0, "10.0.0.8", 30240);
+    f.standalone = true; /* flags win */
+    IS(1, 1, -1, 1, "127.0.0.1", 29500);
+    CHECK_INT(l.servers, 0);
+}
+
 TEST(refused) {
     SET("WORLD_SIZE", "4", "RANK", "1");
     REFUSED("may count nodes or processes");
@@ -146,7 +165,15 @@ TEST(refused) {
         "2");
     REFUSED("leave out one of both");
     SET("TRAINING_ROLE", "PSERVER", "PADDLE_TRAINERS_NUM", "2");
-    REFUSED("fleet_mode: collective");
+    REFUSED("does not set PADDLE_PSERVERS_IP_PORT_LIST");
+    SET("TRAINING_ROLE", "PSERVER", "PADDLE_TRAINERS_NUM", "2", "PADDLE_PSERVERS_IP_PORT_LIST",
+        "a:1");
+    f.nnodes = "2";
+    REFUSED("leave out --nnodes");
+    SET("TRAINING_ROLE", "PSERVER", "PADDLE_TRAINERS_NUM", "2", "PADDLE_PSERVERS_IP_PORT_LIST",
+        "a:1");
+    f.nproc_per_node = "2";
+    REFUSED("so it is one rank, and the flags ask for 2");
     SET("SLURM_LOCALID", "1");
     REFUSED("srun --ntasks-per-node=1");
     static const char *const bad_nodes[] = {"0", "x", "", "3:2", "1:", ":2", "0:2", "99999"};
@@ -188,7 +215,7 @@ TEST(refused) {
 }
 
 int main(int argc, char **argv) {
-    static const t_case cases[] = {CASE(flags), CASE(platforms), CASE(refused)};
+    static const t_case cases[] = {CASE(flags), CASE(platforms), CASE(roles), CASE(refused)};
     cr_arena_init(&arena, 0);
     int failed = t_run(cases, sizeof cases / sizeof *cases, argc, argv);
     cr_arena_clear(&arena);
