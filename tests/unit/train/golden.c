@@ -1,36 +1,88 @@
 /*
  * golden.c - ten training steps of every model, layer, loss, embedding and table rule against
  * PyTorch (tests/golden/README.md): first logits, gradients, losses, final parameters, scores
- * afterwards.
+ * afterwards; with each kind of matrix products.
  */
 #include <dirent.h>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "golden/golden.h"
 #include "harness.h"
 #include "op/op.h"
 #include "train/step.h"
 #include "unit/train/golden_blocks.h"
 
-/* |a - b| <= tol * (0.01 + |b|); ten times what float32 torch itself is off */
-#define TOL_LOGIT 3e-5
-#define TOL_GRAD  3e-5
-#define TOL_LOSS  2e-6
-#define TOL_FINAL 3e-4
+/* How far values may be off, per kind of matrix products. `each` bounds the error of each value as
+ * a share of 0.01 + |b|, where b is PyTorch's value; `mean` bounds the root mean square of a
+ * tensor's errors as a share of 0.01 + that of its values. FP32 and BF16x6 may be off ten times
+ * what float32 torch itself is. A value of BF16 that depends on a ReLU may be anything once the
+ * ReLU's input has the other sign, so parameters and logits after ten steps have no bound for each
+ * value. */
+enum { LOGIT, GRAD, LOSS, FINAL, AFTER, SORTS };
+static const char *const sorts[SORTS] = {"first logits", "first gradients", "losses",
+                                         "parameters after ten steps", "logits after ten steps"};
+typedef struct kind {
+    const char *name, *set; /* key=value of the config */
+    double each[SORTS], mean[SORTS];
+} kind;
+#define AS_FP32                                                                                    \
+    {3e-5, 3e-5, 2e-6, 3e-4, 3e-5}, {                                                              \
+        3e-5, 3e-5, 2e-6, 3e-4, 3e-5                                                               \
+    }
+static const kind kinds[] = {
+    {"FP32", NULL, AS_FP32},
+    {"BF16x6", "train_config.fp32_matmul=BF16x6", AS_FP32},
+    {"BF16x3",
+     "train_config.fp32_matmul=BF16x3",
+     {5e-4, 5e-4, 1e-5, 1e-2, 1e-3},
+     {3e-5, 3e-5, 5e-6, 3e-3, 5e-5}},
+    {"BF16",
+     "train_config.mixed_precision=BF16",
+     {0.06, 3, 0.02, INFINITY, INFINITY},
+     {0.01, 0.15, 0.01, 0.3, 0.5}},
+};
+enum { FP32, BF16X6, BF16X3, BF16, KINDS };
+static int now;                                                 /* the kind of this case */
+static struct { double each[SORTS], mean[SORTS]; } seen[KINDS]; /* the largest errors */
 
-static bool near(double a, double b, double tol) {
-    return fabs(a - b) <= tol * (0.01 + fabs(b));
+/* In these cases the input of a ReLU is so near to zero that it has the other sign with the kind;
+ * what comes after the first gradients has the bounds of BF16. In loss_pairwise the gradient of a
+ * bias is 0.04 instead of 0 in the fourth step, and the losses before that agree. */
+static bool flips(void) {
+    return now == BF16X3 && strcmp(t_name, "loss_pairwise") == 0;
 }
 
-static int compare(const char *what, const golden_tensor *want, const float *got, int64_t n,
-                   int64_t width, int64_t stride, double tol) {
+/* Notes an error e; false: it is above its bound. NaN is. */
+static bool within(double *most, double e, double bound) {
+    if (!(e <= *most)) *most = e;
+    return e <= bound;
+}
+
+/* Compares n values; returns how many are off, and counts a mean that is off as one more. */
+static int compare(int sort, const char *what, const golden_tensor *want, const float *got,
+                   int64_t n, int64_t width, int64_t stride) {
+    const kind *k = &kinds[flips() && sort >= LOSS ? BF16 : now];
+    double most = 0, sum = 0, all = 0;
     int bad = 0;
     for (int64_t i = 0; i < n; i++) {
-        double g = (double)got[i / width * stride + i % width];
-        if (near(g, want->v[i], tol)) continue;
+        double g = (double)got[i / width * stride + i % width], b = want->v[i], d = fabs(g - b);
+        sum += d * d;
+        all += b * b;
+        if (within(&most, d / (0.01 + fabs(b)), k->each[sort])) continue;
         if (bad++ < 3)
-            fprintf(stderr, "  %s %s [%lld]: %.9g, expected %.9g\n", t_name, what, (long long)i, g,
-                    want->v[i]);
+            fprintf(stderr, "  %s %s %s [%lld]: %.9g, expected %.9g\n", t_name, kinds[now].name,
+                    what, (long long)i, g, b);
+    }
+    double mean = sqrt(sum / (double)n) / (0.01 + sqrt(all / (double)n));
+    if (!(mean <= k->mean[sort])) {
+        fprintf(stderr, "  %s %s %s: off by %.2g on average\n", t_name, kinds[now].name, what,
+                mean);
+        bad++;
+    }
+    if (k == &kinds[now]) {
+        within(&seen[now].each[sort], most, 0);
+        within(&seen[now].mean[sort], mean, 0);
     }
     return bad;
 }
@@ -89,13 +141,14 @@ static void check_final(cr_job *j, const cr_trainer *tr, const golden *g) {
         if (!t) continue;
         float *x = CR_NEW_N(&a, float, t->n);
         v[i].get(v[i].ctx, 0, t->n, x);
-        CHECK_INT(compare(v[i].name, t, x, t->n, t->n, 0, TOL_FINAL), 0);
+        CHECK_INT(compare(FINAL, v[i].name, t, x, t->n, t->n, 0), 0);
     }
     cr_arena_clear(&a);
 }
 
 /* the logits (or y) of every task: golden <prefix>logits<suffix> */
-static void check_logits(cr_job *j, const golden *g, const char *prefix, const cr_batch *b) {
+static void check_logits(cr_job *j, const golden *g, int sort, const cr_batch *b) {
+    const char *prefix = sort == AFTER ? "eval_" : "";
     cr_plan *plan;
     cr_model_work *w;
     cr_plan_opts po = {.graph = &j->model->graph, .mode = CR_EVAL, .max_rows = 64, .lanes = 8};
@@ -117,8 +170,7 @@ static void check_logits(cr_job *j, const golden *g, const char *prefix, const c
         CHECK(t != NULL);
         if (!t) continue;
         CHECK_INT(t->n, b->n_rows * node->width);
-        CHECK_INT(compare(key, t, cr_work_val(w->w, node), t->n, node->width, cr_ld(node),
-                          TOL_LOGIT),
+        CHECK_INT(compare(sort, key, t, cr_work_val(w->w, node), t->n, node->width, cr_ld(node)),
                   0);
         checked++;
     }
@@ -153,7 +205,7 @@ static void check_grads(cr_job *j, const golden *g, const cr_batch *b) {
         if (!t) continue;
         float *x = calloc((size_t)p->width, sizeof(float));
         cr_work_sum_grads(w->w, p->offset, p->width, x);
-        CHECK_INT(compare(p->name, t, x, t->n, t->n, 0, TOL_GRAD), 0);
+        CHECK_INT(compare(GRAD, p->name, t, x, t->n, t->n, 0), 0);
         free(x);
         checked++;
     }
@@ -194,10 +246,10 @@ static void run_case(const char *name, int threads) {
     cr_diag diag;
     cr_diag_init(&diag);
     cr_config_opts co = {.path = path, .train_input_path = data, .model_dir = "unused"};
-    if (as_blocks) {
-        co.set = &as_blocks->config;
-        co.n_set = 1;
-    }
+    const char *set[2];
+    co.set = set;
+    if (as_blocks) set[co.n_set++] = as_blocks->config;
+    if (kinds[now].set) set[co.n_set++] = kinds[now].set;
     cr_job j;
     cr_job_opts jo = {.config = &co, .threads = threads, .train = true, .with_labels = true};
     cr_code code = cr_job_open(&j, &jo, &diag);
@@ -217,7 +269,8 @@ static void run_case(const char *name, int threads) {
         CHECK_INT(cr_job_loader(&j, &d, &l, &diag), 0);
     }
     const golden_tensor *loss = golden_find(&g, "loss");
-    CHECK(loss != NULL);
+    CHECK(loss && loss->n == 10);
+    float got_loss[10] = {0};
     int64_t step = 0;
     for (bool done = false; l && !done;) {
         cr_batch *b;
@@ -229,21 +282,18 @@ static void run_case(const char *name, int threads) {
         if (!b) continue;
         if (step == 0) {
             bool differ = strstr(name, "bn") || strstr(name, "dice") || strstr(name, "variational");
-            if (!differ) check_logits(&j, &g, "", b); /* golden logits are of training mode */
+            if (!differ) check_logits(&j, &g, LOGIT, b); /* golden logits are of training mode */
             check_grads(&j, &g, b);
             restore_buffers(&j, &g); /* the running statistics moved */
         }
         CHECK_INT(cr_trainer_step(t, b, step, NULL), 0);
-        double sum = cr_trainer_total(t);
-        if (loss && step < loss->n && !near(sum, loss->v[step], TOL_LOSS)) {
-            fprintf(stderr, "%s: loss of step %d is %.9g, expected %.9g\n", name, (int)step, sum,
-                    loss->v[step]);
-            CHECK(false);
-        }
+        if (loss && step < loss->n) got_loss[step] = (float)cr_trainer_total(t);
         step++;
         cr_loader_release(l, b);
     }
     CHECK_INT(step, 10);
+    if (step == 10 && loss)
+        CHECK_INT(compare(LOSS, "loss", loss, got_loss, loss->n, loss->n, 0), 0);
     if (step == 10) check_final(&j, t, &g);
     cr_loader_free(l);
     l = NULL;
@@ -255,7 +305,7 @@ static void run_case(const char *name, int threads) {
         cr_batch *b = NULL;
         CHECK_INT(cr_job_loader(&j, &d, &l, &diag), 0);
         CHECK_INT(cr_loader_next(l, &b, &done, NULL), 0);
-        if (b) check_logits(&j, &g, "eval_", b);
+        if (b) check_logits(&j, &g, AFTER, b);
         cr_loader_free(l);
     }
     cr_trainer_free(t);
@@ -268,32 +318,54 @@ static int only_dirs(const struct dirent *e) {
     return e->d_type == DT_DIR && e->d_name[0] != '.';
 }
 
+/* One case with every kind of products, or with the one that is named. */
+static void all_kinds(const char *of, const char *only, int threads, int *passed, int *failed) {
+    for (now = 0; now < KINDS; now++) {
+        if (only && strcmp(only, kinds[now].name) != 0) continue;
+        t_failed_checks = 0;
+        run_case(of, threads);
+        if (t_failed_checks) fprintf(stderr, "%s %s: failed\n", t_name, kinds[now].name);
+        t_failed_checks ? ++*failed : ++*passed;
+    }
+}
+
+/* Prints the largest errors. The kinds must differ: FP32 is within the bounds of all of them. */
+static void show_errors(void) {
+    for (int k = 0; k < KINDS; k++)
+        for (int s = 0; s < SORTS; s++)
+            fprintf(stderr, "%s, %s: off by at most %.1e, on average by %.1e\n", kinds[k].name,
+                    sorts[s], seen[k].each[s], seen[k].mean[s]);
+    t_name = "kinds";
+    CHECK(seen[BF16X6].each[FINAL] != seen[FP32].each[FINAL]);
+    CHECK(seen[BF16X3].mean[LOGIT] > 2 * seen[FP32].mean[LOGIT]);
+    CHECK(seen[BF16].mean[LOGIT] > 100 * seen[BF16X3].mean[LOGIT]);
+}
+
+/* golden [CASE [KIND]] */
 int main(int argc, char **argv) {
     char dir[512];
+    const char *only = argc > 2 ? argv[2] : NULL;
+    cr_log_set_level(CR_LOG_ERROR); /* BF16x3 is slow on most CPUs, which is a warning */
     golden_path(dir, sizeof(dir), "");
     struct dirent **list = NULL;
     int n = scandir(dir, &list, only_dirs, alphasort), passed = 0, failed = 0;
     for (int i = 0; i < n; i++) {
         t_name = list[i]->d_name;
-        t_failed_checks = 0;
-        if (argc < 2 || strcmp(argv[1], t_name) == 0) {
-            run_case(t_name, 1 + i % 3);
-            if (t_failed_checks) fprintf(stderr, "%s: failed\n", t_name);
-            t_failed_checks ? failed++ : passed++;
-        }
+        if (argc < 2 || strcmp(argv[1], t_name) == 0)
+            all_kinds(t_name, only, 1 + i % 3, &passed, &failed);
     }
     for (int i = 0; i < n; i++)
         free(list[i]);
     free(list);
     for (size_t i = 0; i < sizeof(rebuilt) / sizeof(rebuilt[0]); i++) {
         t_name = rebuilt[i].name;
-        t_failed_checks = 0;
         if (argc > 1 && strcmp(argv[1], t_name) != 0) continue;
         as_blocks = &rebuilt[i];
-        run_case(rebuilt[i].of, 1 + (int)i % 3);
-        if (t_failed_checks) fprintf(stderr, "%s: failed\n", t_name);
-        t_failed_checks ? failed++ : passed++;
+        all_kinds(rebuilt[i].of, only, 1 + (int)i % 3, &passed, &failed);
     }
+    t_failed_checks = 0;
+    if (argc < 2) show_errors();
+    failed += t_failed_checks > 0;
     printf("%d passed, %d failed\n", passed, failed);
     return failed || passed == 0;
 }
