@@ -21,38 +21,45 @@
 #include <cpuid.h>
 #include <sys/syscall.h>
 
-/* Does the CPU have tiles for BF16, and does the system let this process use them? Linux asks for
- * the wish to be stated once per process, because the registers of a thread grow by 8 KiB. Which
- * layouts of tiles there are (leaf 0x1d) is not asked: some virtual machines hide that leaf. */
-static bool has_tiles(void) {
+/* The state of the tile unit. Linux asks for the wish to be stated once per process, because the
+ * registers of a thread grow by 8 KiB. Which layouts of tiles there are (leaf 0x1d) is not asked:
+ * some virtual machines hide that leaf. */
+static cr_cpu_tiles tiles_state(void) {
 #ifdef __x86_64__
     enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
     unsigned a = 0, b = 0, c = 0, d = 0;
-    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return false;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return CR_TILES_NONE;
     bool amx_bf16 = d >> 22 & 1, amx_tile = d >> 24 & 1;
-    return amx_bf16 && amx_tile && syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+    if (!amx_bf16 || !amx_tile) return CR_TILES_NONE;
+#ifndef CR_HAVE_AMX
+    return CR_TILES_NOT_BUILT;
 #else
-    return false;
+    return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0 ? CR_TILES_USABLE
+                                                                       : CR_TILES_REFUSED;
+#endif
+#else
+    return CR_TILES_NONE;
 #endif
 }
 
 /* __builtin_cpu_supports also checks which registers the system saves on a context switch. F16C,
  * which some compilers cannot ask for by name, is usable when AVX is. */
-static cr_cpu_level find_level(void) {
+static cr_cpu_facts find_facts(void) {
     unsigned a = 0, b = 0, c = 0, d = 0;
     __builtin_cpu_init();
     int f16c = __get_cpuid(1, &a, &b, &c, &d) && (c & (1u << 29));
-    if (!(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && f16c &&
-          __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-          __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("pclmul")))
-        return CR_CPU_C;
-    if (!(__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")))
-        return CR_CPU_AVX2;
-    if (!__builtin_cpu_supports("avx512bf16")) return CR_CPU_AVX512;
-    if (has_tiles()) return CR_CPU_AMX;
-    /* Intel's dot product of pairs is slower than multiply-adds of floats */
-    return __builtin_cpu_is("amd") ? CR_CPU_AVX512_BF16 : CR_CPU_AVX512;
+    cr_cpu_facts f = {
+        .avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && f16c &&
+                __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+                __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("pclmul"),
+        .avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                  __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"),
+        .avx512_bf16 = __builtin_cpu_supports("avx512bf16") != 0,
+        .amd = __builtin_cpu_is("amd") != 0,
+    };
+    /* without the levels below there is nothing to ask permission for */
+    if (f.avx2 && f.avx512 && f.avx512_bf16) f.tiles = tiles_state();
+    return f;
 }
 
 char *cr_cpu_name(char out[96]) {
@@ -75,8 +82,8 @@ char *cr_cpu_name(char out[96]) {
     return out;
 }
 #else
-static cr_cpu_level find_level(void) {
-    return CR_CPU_C;
+static cr_cpu_facts find_facts(void) {
+    return (cr_cpu_facts){.avx2 = false};
 }
 
 char *cr_cpu_name(char out[96]) {
@@ -85,13 +92,43 @@ char *cr_cpu_name(char out[96]) {
 }
 #endif
 
+cr_cpu_level cr_cpu_level_of(const cr_cpu_facts *f) {
+    if (!f->avx2) return CR_CPU_C;
+    if (!f->avx512) return CR_CPU_AVX2;
+    if (!f->avx512_bf16) return CR_CPU_AVX512;
+    if (f->tiles == CR_TILES_USABLE) return CR_CPU_AMX;
+    /* Intel's dot product of pairs is slower than multiply-adds of floats */
+    return f->amd ? CR_CPU_AVX512_BF16 : CR_CPU_AVX512;
+}
+
+const char *cr_cpu_tiles_why(cr_cpu_tiles t) {
+    switch (t) {
+    case CR_TILES_REFUSED:
+        return "the system does not allow it; it takes Linux 5.16, and a container or virtual "
+               "machine that lets arch_prctl pass";
+    case CR_TILES_NOT_BUILT:
+        return "the compiler of this build did not know it; build with gcc 11, clang 12 or later";
+    default: return NULL;
+    }
+}
+
 /* The CPU is asked once: in a virtual machine each question takes some microseconds (25 for all of
- * them on ours), and readers ask for the level page by page. */
+ * them on ours), and readers ask for the level page by page. Threads that come first at the same
+ * time find the same. */
+static int known(void) {
+    static _Atomic int found; /* the level, and the state of the tiles, plus 1 */
+    int x = atomic_load(&found);
+    if (x == 0) {
+        cr_cpu_facts f = find_facts();
+        atomic_store(&found, x = 1 + (int)cr_cpu_level_of(&f) + (int)f.tiles * CR_CPU_LEVELS);
+    }
+    return x - 1;
+}
 cr_cpu_level cr_cpu_level_own(void) {
-    static _Atomic int known; /* the level plus 1 */
-    int level = atomic_load(&known);
-    if (level == 0) atomic_store(&known, level = 1 + (int)find_level());
-    return (cr_cpu_level)(level - 1);
+    return (cr_cpu_level)(known() % CR_CPU_LEVELS);
+}
+cr_cpu_tiles cr_cpu_tiles_own(void) {
+    return (cr_cpu_tiles)(known() / CR_CPU_LEVELS);
 }
 
 const char *cr_cpu_level_name(cr_cpu_level level) {

@@ -4,6 +4,7 @@
 #ifndef CR_BASE_CPU_H
 #define CR_BASE_CPU_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,8 +16,28 @@ typedef enum cr_cpu_level {
     CR_CPU_AMX,
     CR_CPU_LEVELS
 } cr_cpu_level;
-/* cr_cpu_level_own returns the highest level that the CPU and the system allow; cr_cpu_level_max
- * returns the same, lowered by CRANK_CPU=c|avx2|avx512|avx512_bf16|amx. */
+/* The tile unit (AMX): there is none for BF16; it is there, but the system refuses it, or this
+ * build has no code for it; or it can be used. */
+typedef enum cr_cpu_tiles {
+    CR_TILES_NONE,
+    CR_TILES_REFUSED,
+    CR_TILES_NOT_BUILT,
+    CR_TILES_USABLE
+} cr_cpu_tiles;
+/* What decides about the level. A level needs all that the ones below it need, and what is named
+ * here (avx2: with FMA, F16C and the bit instructions of that time). */
+typedef struct cr_cpu_facts {
+    bool avx2, avx512, avx512_bf16, amd;
+    cr_cpu_tiles tiles;
+} cr_cpu_facts;
+/* cr_cpu_level_of returns the level of such a CPU. */
+cr_cpu_level cr_cpu_level_of(const cr_cpu_facts *f);
+/* cr_cpu_tiles_own returns the state of this CPU's tile unit, cr_cpu_tiles_why says why a unit that
+ * is there is not used; NULL: it is used, or is not there. */
+cr_cpu_tiles cr_cpu_tiles_own(void);
+const char *cr_cpu_tiles_why(cr_cpu_tiles t);
+/* cr_cpu_level_own returns the highest level that the CPU, the system and this build allow;
+ * cr_cpu_level_max returns the same, lowered by CRANK_CPU=c|avx2|avx512|avx512_bf16|amx. */
 cr_cpu_level cr_cpu_level_own(void);
 cr_cpu_level cr_cpu_level_max(void);
 /* cr_cpu_level_wish returns the level that wish, the text of CRANK_CPU, names (any case), and own

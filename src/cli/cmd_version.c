@@ -18,12 +18,9 @@ static const cr_opt opts[] = {CR_OPT_END};
 static cr_code run(cr_ui *ui, const void *flags) {
     (void)ui;
     (void)flags;
-    cr_cpu_level level = cr_cpu_level_max();
-    while (level > CR_CPU_C && !cr_kern_at(level))
-        level--;
     cr_ui_say("crank %s\n", CR_VERSION);
     cr_ui_say("compiler   %s\n", COMPILER);
-    cr_ui_say("cpu        %s, %d core%s\n", cr_cpu_level_name(level), cr_cpu_count(),
+    cr_ui_say("cpu        %s, %d core%s\n", cr_cpu_level_name(cr_kern_level), cr_cpu_count(),
               cr_cpu_count() == 1 ? "" : "s");
     cr_ui_say("libraries  %s\n", CR_LIBRARIES);
     return CR_OK;

@@ -33,6 +33,10 @@ static cr_products products_of(const cr_root_conf *c, bool exported) {
                 "cuda_matmul_allow_tf32 and fp32_matmul for speed, keep them for the bits of other "
                 "CPUs",
                 cr_products_name(p), cr_cpu_level_name(cr_kern_level));
+    const char *why = cr_cpu_tiles_why(cr_cpu_tiles_own());
+    if (cr_products_parts(p) && why)
+        CR_INFO("this CPU has a tile unit (AMX), which is not used: %s. Products use the level %s",
+                why, cr_cpu_level_name(cr_kern_level));
     if (p == CR_PRODUCTS_BF16 && strcmp(cr_kern_order(cr_kern_level), "pairs") == 0)
         CR_INFO("BF16 products are summed in pairs on this CPU (%s); CRANK_CPU=avx512 gives the "
                 "bits of all other CPUs, at half the speed",

@@ -71,6 +71,56 @@ TEST(wishes) {
     CHECK_STR(why, "CRANK_C");
 }
 
+/* CPUs that are not at hand. */
+TEST(other_cpus) {
+    static const struct {
+        cr_cpu_facts has;
+        cr_cpu_level level;
+        const char *why; /* part of what is told; NULL: nothing */
+    } cpus[] = {
+        {{0}, CR_CPU_C, NULL},
+        {{.avx512 = true}, CR_CPU_C, NULL}, /* a virtual machine that hides what is below */
+        {{.avx2 = true}, CR_CPU_AVX2, NULL},
+        {{.avx2 = true, .avx512_bf16 = true, .amd = true}, CR_CPU_AVX2, NULL}, /* valgrind */
+        {{.avx2 = true, .avx512 = true, .amd = true}, CR_CPU_AVX512, NULL},
+        {{.avx2 = true, .avx512 = true, .avx512_bf16 = true}, CR_CPU_AVX512, NULL},
+        {{.avx2 = true, .avx512 = true, .avx512_bf16 = true, .amd = true},
+         CR_CPU_AVX512_BF16,
+         NULL},
+        {{.avx2 = true, .avx512 = true, .avx512_bf16 = true, .tiles = CR_TILES_USABLE},
+         CR_CPU_AMX,
+         NULL},
+        {{.avx2 = true, .avx512 = true, .avx512_bf16 = true, .tiles = CR_TILES_REFUSED},
+         CR_CPU_AVX512,
+         "the system does not allow it"},
+        {{.avx2 = true, .avx512 = true, .avx512_bf16 = true, .tiles = CR_TILES_NOT_BUILT},
+         CR_CPU_AVX512,
+         "the compiler of this build"},
+    };
+    for (size_t i = 0; i < sizeof(cpus) / sizeof(cpus[0]); i++) {
+        const char *why = cr_cpu_tiles_why(cpus[i].has.tiles);
+        CHECK_INT(cr_cpu_level_of(&cpus[i].has), cpus[i].level);
+        CHECK(!why == !cpus[i].why && (!why || strstr(why, cpus[i].why)));
+    }
+    /* of this one both are the same answer */
+    CHECK((cr_cpu_tiles_own() == CR_TILES_USABLE) == (cr_cpu_level_own() == CR_CPU_AMX));
+}
+
+/* A level without a version of its own takes that of the next lower level with the same bits. */
+TEST(picks) {
+    int x[CR_CPU_LEVELS];
+    int *of[CR_CPU_LEVELS];
+    for (int i = 0; i < CR_CPU_LEVELS; i++)
+        of[i] = &x[i];
+    for (int i = 0; i < CR_CPU_LEVELS; i++)
+        CHECK(CR_CPU_PICK(of, (cr_cpu_level)i) == &x[i]);
+    of[CR_CPU_AMX] = NULL;
+    CHECK(CR_CPU_PICK(of, CR_CPU_AMX) == &x[CR_CPU_AVX512]);
+    of[CR_CPU_AVX512] = NULL;
+    CHECK(CR_CPU_PICK(of, CR_CPU_AMX) == &x[CR_CPU_AVX2]);
+    CHECK(CR_CPU_PICK(of, CR_CPU_AVX512_BF16) == &x[CR_CPU_AVX512_BF16]);
+}
+
 TEST(machine) {
     CHECK(cr_cpu_count() >= 1);
     CHECK(cr_cpu_l2() >= 128 * 1024);
@@ -80,4 +130,4 @@ TEST(machine) {
     CHECK(cr_mem_available() > 0);
 }
 
-TEST_MAIN(CASE(levels), CASE(own_name), CASE(wishes), CASE(machine))
+TEST_MAIN(CASE(levels), CASE(own_name), CASE(wishes), CASE(other_cpus), CASE(picks), CASE(machine))
