@@ -43,9 +43,9 @@ static const struct {
     {"features", "feature type", NULL},
     {"gemm", "rows x in x out, kernels",
      "GFLOP/s of the outputs (fwd), of the gradients of inputs (dx) and of weights (dw);\n"
-     "nz: zeros among the inputs are left out, bf16: inputs have 16 bits, or two (BF16x3) or "
-     "three\n"
-     "(BF16x6) times as many; every product is counted once"},
+     "nz: zeros among the inputs are left out; BF16: inputs have 16 bits, or are sums of two "
+     "(BF16x3)\n"
+     "or three (BF16x6) such values; every product is counted once"},
     {"limits", "kernels", NULL},
 };
 

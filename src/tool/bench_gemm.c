@@ -6,6 +6,7 @@
 
 #include "base/cpu.h"
 #include "base/rng.h"
+#include "graph/plan.h"
 #include "kern/kern.h"
 #include "op/op.h"
 #include "tool/bench_int.h"
@@ -47,11 +48,9 @@ static int parts_of(family f) {
     return f < BF16 ? 0 : (int)(f - BF16) + 1;
 }
 typedef enum way { FORWARD, DX, DW, WAYS } way;
-static const char *const keys[FAMILIES][WAYS] = {{"forward", "dx", "dw"},
-                                                 {"forward_nz", "dx_nz", "dw_nz"},
-                                                 {"forward_bf16", "dx_bf16", "dw_bf16"},
-                                                 {"forward_bf16", "dx_bf16", "dw_bf16"},
-                                                 {"forward_bf16", "dx_bf16", "dw_bf16"}};
+/* Rows of the result are named after the kind with BF16, so keys are not. */
+static const char *const keys[2][WAYS] = {{"forward", "dx", "dw"},
+                                          {"forward_nz", "dx_nz", "dw_nz"}};
 
 typedef struct product {
     const cr_kernels *k;
@@ -167,17 +166,27 @@ static cr_code bench_families(product *p, family first, family last, cr_pool *po
             cr_bench_time t;
             p->way = (way)i;
             CR_TRY(cr_bench_repeat(seconds, product_call, &(product_run){p, pool}, &t, err));
-            cr_bench_row_add(r, keys[f][i], flops / t.best * 1e-9, "GFLOP/s");
+            cr_bench_row_add(r, keys[f == NZ][i], flops / t.best * 1e-9, "GFLOP/s");
         }
     }
     return CR_OK;
 }
 
-static cr_code bench_shape(const shape *s, int64_t M, cr_pool *pool, double seconds, cr_bench *out,
-                           cr_err *err) {
+/* The rows of the engine's largest tile: whole blocks of the kernels, if a lane has so many. */
+static int64_t tile_rows(int64_t lane, family f) {
+    int64_t block = parts_of(f) ? CR_BF16_BLOCK : 14, rows = CR_MAX_TILE / block * block;
+    return lane < 1 ? 1 : lane < rows ? lane : rows;
+}
+
+static cr_code bench_shape(const shape *s, int64_t lane, cr_pool *pool, double seconds,
+                           cr_bench *out, cr_err *err) {
+    static const char *const kinds[FAMILIES] = {"", "", ", BF16", ", BF16x3", ", BF16x6"};
     /* each thread makes its own product; with more threads than cores some would only wait */
     int threads = cr_pool_threads(pool), cores = cr_cpu_count();
-    product p = {.M = M, .N = s->N, .K = s->K, .threads = threads < cores ? threads : cores};
+    product p = {.M = tile_rows(lane, BF16),
+                 .N = s->N,
+                 .K = s->K,
+                 .threads = threads < cores ? threads : cores};
     void *mem;
     CR_TRY(matrices(&p, &mem, err));
     cr_code code = CR_OK;
@@ -186,19 +195,17 @@ static cr_code bench_shape(const shape *s, int64_t M, cr_pool *pool, double seco
         if (!k) continue;
         p.k = k;
         bool same = below && below->gemm == k->gemm; /* this level differs for BF16 only */
-        /* products of several parts have a row of their own; those of the level in pairs are those
-         * of avx512 */
+        /* kinds with BF16 have rows of their own, because their tiles have another number of rows;
+         * those of several parts on the level in pairs are those of avx512 */
         family last = level == CR_CPU_AVX512_BF16 ? BF16 : BF16X6;
-        for (int f = BF16; f <= (int)last && code == CR_OK; f++) {
+        for (int f = same ? BF16 : NZ; f <= (int)last && code == CR_OK; f++) {
             char name[96];
-            snprintf(name, sizeof(name), "%lld x %lld x %lld, %s%s", (long long)M, (long long)s->K,
-                     (long long)s->N, cr_cpu_level_name((cr_cpu_level)level),
-                     f == BF16X3   ? ", BF16x3"
-                     : f == BF16X6 ? ", BF16x6"
-                                   : "");
-            family first = f == BF16 && !same ? PLAIN : (family)f;
-            code = bench_families(&p, first, (family)f, pool, seconds, cr_bench_row_new(out, name),
-                                  err);
+            p.M = tile_rows(lane, (family)f);
+            snprintf(name, sizeof(name), "%lld x %lld x %lld, %s%s", (long long)p.M,
+                     (long long)s->K, (long long)s->N, cr_cpu_level_name((cr_cpu_level)level),
+                     kinds[f]);
+            code = bench_families(&p, f == NZ ? PLAIN : (family)f, (family)f, pool, seconds,
+                                  cr_bench_row_new(out, name), err);
         }
     }
     cr_free(mem);
@@ -217,12 +224,17 @@ cr_code cr_bench_gemm(const cr_bench_opts *o, cr_bench *out, cr_diag *diag) {
     if (code == CR_OK) {
         int n = shapes_of(&j.model->graph, v, 64);
         int64_t lane = j.batch / j.lanes;
-        int64_t M = lane < 1 ? 1 : lane > 252 ? 252 : lane;
         cr_bench_add(out, "threads", cr_pool_threads(j.pool), "");
-        cr_bench_add(out, "rows_of_a_tile", (double)M, "rows");
-        cr_bench_add(out, "peak_gflops", cr_bench_peak(j.pool, CR_PRODUCTS_FP32, 0.3), "GFLOP/s");
+        cr_bench_add(out, "rows_of_a_tile", (double)tile_rows(lane, PLAIN), "rows");
+        cr_bench_add(out, "rows_of_a_bf16_tile", (double)tile_rows(lane, BF16), "rows");
+        static const cr_products peaks[] = {CR_PRODUCTS_FP32, CR_PRODUCTS_BF16, CR_PRODUCTS_BF16X3,
+                                            CR_PRODUCTS_BF16X6};
+        static const char *const names[] = {"peak_gflops", "peak_bf16_gflops", "peak_bf16x3_gflops",
+                                            "peak_bf16x6_gflops"};
+        for (int i = 0; i < 4; i++)
+            cr_bench_add(out, names[i], cr_bench_peak(j.pool, peaks[i], 0.1), "GFLOP/s");
         for (int i = 0; i < n && code == CR_OK; i++) {
-            code = bench_shape(&v[i], M, j.pool, o->seconds / 30, out, &err);
+            code = bench_shape(&v[i], lane, j.pool, o->seconds / 30, out, &err);
             if (code != CR_OK) cr_diag_err(diag, &err);
         }
     }

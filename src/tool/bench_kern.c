@@ -40,8 +40,9 @@ static double peak_of(double (*peak)(int64_t n, float *sum), cr_pool *pool, doub
     return best * 1e-9;
 }
 
+static const int times[] = {1, 1, 3, 6}; /* products of parts for one product */
+
 double cr_bench_peak(cr_pool *pool, cr_products products, double seconds) {
-    static const int times[] = {1, 1, 3, 6}; /* products of parts for one product */
     int parts = cr_products_parts(products);
     /* with several parts the level in pairs has the products of avx512 */
     bool pairs = strcmp(cr_kern_order(cr_kern_level), "pairs") == 0;
@@ -271,7 +272,7 @@ cr_code cr_bench_limits(const cr_bench_opts *o, cr_bench *out, cr_diag *diag) {
     if (code == CR_OK) {
         m.a = p;
         memset(p, 1, size);
-        double stream, rows;
+        double stream, rows, tiles = 0;
         cr_bench_add(out, "threads", threads, "");
         code = stream_of(&m, pool, o->seconds, &stream, &err);
         if (code == CR_OK) cr_bench_add(out, "stream_bytes_per_s", stream, "bytes/s");
@@ -285,8 +286,12 @@ cr_code cr_bench_limits(const cr_bench_opts *o, cr_bench *out, cr_diag *diag) {
             if (!k) continue;
             cr_bench_row *r = cr_bench_row_new(out, cr_cpu_level_name((cr_cpu_level)level));
             cr_bench_row_add(r, "peak_gflops", peak_of(k->peak, pool, o->seconds / 4), "GFLOP/s");
-            cr_bench_row_add(r, "peak_bf16_gflops", peak_of(k->peak_bf16, pool, o->seconds / 4),
-                             "GFLOP/s");
+            double peak = peak_of(k->peak_bf16, pool, o->seconds / 4);
+            cr_bench_row_add(r, "peak_bf16_gflops", peak, "GFLOP/s");
+            /* with several parts the level in pairs has the products of avx512, the level before */
+            if (strcmp(cr_kern_order((cr_cpu_level)level), "pairs") != 0) tiles = peak;
+            cr_bench_row_add(r, "peak_bf16x3_gflops", tiles / times[2], "GFLOP/s");
+            cr_bench_row_add(r, "peak_bf16x6_gflops", tiles / times[3], "GFLOP/s");
         }
         cr_big_free(p, size);
     }
