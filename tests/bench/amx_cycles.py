@@ -1,13 +1,14 @@
 #!/usr/bin/python3
 """amx_cycles.py - how long the BF16 products take on a CPU with AMX, counted, not measured.
 
-  amx_cycles.py [--rows 256]
+  amx_cycles.py [--rows 256] [--steps]
 
 Counts the instructions that src/kern/x86/gemm_amx.c executes per block of C (32 x 32 sums) and multiplies them by
 the cycles that one takes on an Intel Xeon of model 207 at 3 GHz. Prints the tables of docs/design/bf16.md: GFLOP/s
 of each product with floats between products (each product converts what it reads) and with units (the product
-before has written them), then rows/s of the layers of a DeepFM. An estimate: it knows neither cache misses beyond
-the ones named below nor how well vector work hides; SEEN says what a prototype of the same loops reached of it.
+before has written them), then rows/s of layers, of whole steps (--steps prints these alone, as docs/guide/performance.md
+has them), and what other forms of the ops beside the products would save. An estimate: it knows neither cache misses
+beyond the ones named below nor how well vector work hides; SEEN says what a prototype of the same loops reached of it.
 """
 import argparse
 import math
@@ -79,10 +80,69 @@ def gflops(M, K, N, cycles):
     return 2 * M * K * N / cycles * GHZ * SEEN
 
 
+def layers(M, widths, parts, units, back=True):
+    """microseconds per row of two cores"""
+    cycles = sum(sum(layer(M, K, N, parts, units)[:3 if back else 1]) for K, N in zip(widths, widths[1:]))
+    return cycles / (2 * M) / (GHZ * SEEN * 1e3)
+
+
+# ---- whole steps ----
+
+# What the prototype's layers 429-512-256-128 reached of the count, forward and backward: floats between products, units
+REACHED = {1: (709 / 1057, 1000 / 1205), 2: (377 / 434, 420 / 486), 3: (218 / 230, 238 / 257)}
+POSITIONS = 50.5                    # of a sequence of up to 100 steps, on average
+# The rest of a step: microseconds of one core per row, FP32 on a Zen 4 (perf: all symbols of the step that are no product);
+# without the sums over distinct ids of deepfm's first layer, which are counted: 5.9 ms for 8192 rows of two cores
+REST = {"deepfm": 2.7, "dlrm": 3.6, "din": 29.5}
+SMALL_BATCH = 0.9                   # more per row at batch 512, two cores (the prototype: 645k and 407k rows/s)
+PREDICT_REST = 0.37                 # of two cores per row: 268k rows/s in FP32, less the products at the machine's peak
+
+
+def steps(parts):
+    """(name, microseconds per row of two cores, floor and goal in thousand rows/s)"""
+    fl, un = REACHED[parts]
+    more = layers(256, [429, 512], parts, False) / layers(256, [429, 512], 1, False)
+    first = 5900 / 8192 + 1700 / 8192 * more  # sums over distinct ids, and their products
+    deepfm = layers(256, [512, 256, 128], parts, True) / un + first + REST["deepfm"] / 2
+    dlrm = (layers(256, [367, 512, 256], parts, True) + layers(256, [13, 512, 256, 64, 16], parts, True)) / un + REST["dlrm"] / 2
+    din = (POSITIONS * layers(256, [96, 256, 64], parts, False) / fl +
+           layers(256, [272, 512, 256, 128], parts, True) / un + REST["din"] / 2)
+    predict = layers(256, [429, 512, 256, 128, 64], parts, True, back=False) / un + PREDICT_REST
+    bars = {1: ((400, 600), (250, 400), (250, 400), (40, 60)), 2: ((220, 300), (160, 230), (160, 210), (28, 38))}.get(parts, (None,) * 4)
+    return [("deepfm, batch 8192", deepfm, bars[0]), ("deepfm, batch 512", deepfm + SMALL_BATCH, bars[1]),
+            ("dlrm, batch 8192", dlrm, bars[2]), ("multi_tower_din, batch 2048", din, bars[3]),
+            ("predict deepfm, batch 8192", predict, None)]
+
+
+def print_steps():
+    print("thousand rows/s of two cores, estimated (floor / goal)")
+    print("| | BF16 | BF16x3 | BF16x6 |\n|---|---|---|---|")
+    for rows in zip(*(steps(p) for p in TIMES)):
+        cells = [f"{1e3 / us:.0f}" + (f" ({bar[0]} / {bar[1]})" if bar else "") for _, us, bar in rows]
+        print(f"| {rows[0][0]} | " + " | ".join(cells) + " |")
+
+
+# ---- what other forms of the rest would save ----
+
+def savings():
+    """(what, microseconds per row of two cores that it saves in BF16, of which step)"""
+    per_us = 2 * GHZ * SEEN * 1e3
+    M = 256
+    x = convert(M, 429, rows_op(1)) + convert(M, 429, pairs_op(1, True))
+    seq = convert(M, 256, rows_op(1)) + convert(M, 64, rows_op(1))
+    all_steps = {n: us for n, us, _ in steps(1)}
+    return [("lookups that write units for a first layer of 429 inputs", x / M / per_us, all_steps["deepfm, batch 8192"]),
+            ("units between the layers of an attention, rows only", POSITIONS * seq / M / per_us, all_steps["multi_tower_din, batch 2048"])]
+
+
 def main():
     ap = argparse.ArgumentParser(description="cycles of BF16 products with AMX, counted")
     ap.add_argument("--rows", type=int, default=256)
+    ap.add_argument("--steps", action="store_true", help="whole steps alone")
     a = ap.parse_args()
+    if a.steps:
+        print_steps()
+        return 0
     M, kinds = a.rows, {1: "BF16", 2: "BF16x3", 3: "BF16x6"}
     print(f"GFLOP/s of one core, {M} rows: floats between products / units")
     print("| | " + " | ".join(kinds.values()) + " |\n|---|---|---|---|")
@@ -101,6 +161,11 @@ def main():
                 rates.append(2 * M / (cycles / (GHZ * SEEN * 1e9)))
             cells.append(" / ".join(f"{r / 1e3:.0f}k" for r in rates))
         print("| " + "-".join(map(str, widths)) + " | " + " | ".join(cells) + " |")
+    print()
+    print_steps()
+    print("\nwhat would be saved, microseconds per row of two cores in BF16, and of which step")
+    for what, us, step in savings():
+        print(f"{what}: {us:.3f} of {step:.2f} ({100 * us / step:.1f} %)")
     return 0
 
 

@@ -335,6 +335,72 @@ TEST(layers_unit) {
     steps(UNIT);
 }
 
+/* ---- target attention ---- */
+
+static int n_bf16, n_fp32;
+static void count_bf16(float *C, int64_t ldc, const float *A, int64_t lda, const uint32_t *packed,
+                       int64_t M, int64_t N, int64_t K, int flags, const float *bias, int parts,
+                       float *scratch) {
+    n_bf16++;
+    counted.gemm_bf16(C, ldc, A, lda, packed, M, N, K, flags, bias, parts, scratch);
+}
+static void count_bf16_tn(float *C, int64_t ldc, const float *A, int64_t lda, const float *B,
+                          int64_t ldb, int64_t M, int64_t N, int64_t K, int flags, int parts,
+                          float *scratch) {
+    n_bf16++;
+    counted.gemm_bf16_tn(C, ldc, A, lda, B, ldb, M, N, K, flags, parts, scratch);
+}
+static void count_fp32(float *C, int64_t ldc, const float *A, int64_t lda, const float *packed,
+                       int64_t M, int64_t N, int64_t K, int flags, const float *bias) {
+    n_fp32++;
+    counted.gemm(C, ldc, A, lda, packed, M, N, K, flags, bias);
+}
+
+/* The hash of one step of an attention of two layers over sequences; counts its products. */
+static uint64_t attend(const cr_kernels *k, cr_products p, int threads) {
+    const cr_kernels *was = cr_kern;
+    cr_kernels use = *k;
+    counted = *k;
+    use.gemm_bf16 = count_bf16;
+    use.gemm_bf16_tn = count_bf16_tn;
+    use.gemm = use.gemm_nz = count_fp32;
+    cr_kern = &use;
+    cr_graph g;
+    cr_graph_init(&g, 5);
+    g.products = (int)p;
+    cr_node *q = cr_feed(&g, 20), *s = cr_feed_seq(&g, cr_graph_axis(&g), 20);
+    cr_node *V = cr_graph_param(&g, "v", 70, 80, true, NULL, 0);
+    cr_node *a = cr_graph_param(&g, "a", 1, 70, true, NULL, 0);
+    cr_node *W = cr_graph_param(&g, "w", 33, 70, true, NULL, 0);
+    cr_node *b = cr_graph_param(&g, "b", 1, 33, true, NULL, 0);
+    cr_node *out = cr_matmul(&g, cr_din(&g, q, s, V, a, true), W, b, true);
+    cr_matmul_finish(&g);
+    cr_gradcheck_opts o = {.threads = threads, .lanes = 1, .tile_rows = 32};
+    cr_grad_bits bits;
+    n_bf16 = n_fp32 = 0;
+    CHECK_INT(cr_grad_hash(&g, out, &o, &bits, NULL), 0);
+    cr_graph_clear(&g);
+    cr_kern = was;
+    return bits.whole + bits.rows;
+}
+/* All products of positions are the tile unit's; the row's part of the first layer alone is FP32,
+ * forward and backward in each of two tiles. */
+TEST(attention) {
+    for (int way = 0; way < WAYS; way++) {
+        cr_kernels k;
+        if (!way_of(way, &k)) continue;
+        for (int p = CR_PRODUCTS_BF16; p < CR_PRODUCTS_KINDS; p++) {
+            if (!cr_products_parts((cr_products)p)) continue;
+            uint64_t want = attend(below(), (cr_products)p, 1);
+            int calls = n_bf16;
+            CHECK(want == attend(&k, (cr_products)p, 1));
+            CHECK_INT(n_bf16, calls);
+            CHECK(calls >= 2 * (2 + 3 + 3)); /* two layers: y; dx and, in two pieces for one, dW */
+            CHECK_INT(n_fp32, 4);
+        }
+    }
+}
+
 /* Scores of a plan for inference; an output in the middle keeps floats. */
 static void scores_of(const cr_kernels *k, bool middle, float *scores, int *calls) {
     const cr_kernels *was = cr_kern;
@@ -388,6 +454,6 @@ TEST(inference) {
 int main(int argc, char **argv) {
     static const t_case cases[] = {CASE(kernels_plain), CASE(kernels_vector), CASE(kernels_unit),
                                    CASE(layers_plain),  CASE(layers_vector),  CASE(layers_unit),
-                                   CASE(inference)};
+                                   CASE(attention),     CASE(inference)};
     return t_run(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
 }
