@@ -37,8 +37,23 @@ static cr_node *add(cr_graph *g) {
     return n;
 }
 
+/* The parameter of this name that is there already; NULL: none that can be used once more. */
+static cr_node *shared(cr_graph *g, const char *name, int64_t rows, int64_t cols) {
+    const char *full = cr_arena_printf(&g->arena, "%s%s", g->prefix, name);
+    for (int i = 0; i < g->n; i++) {
+        cr_node *n = g->nodes[i];
+        if (n->cls == CR_PARAM && !n->op && strcmp(n->name, full) == 0 && n->trainable &&
+            n->rows == rows && n->cols == cols)
+            return n;
+    }
+    g->unlike++;
+    return NULL;
+}
+
 cr_node *cr_graph_param(cr_graph *g, const char *name, int64_t rows, int64_t cols, bool trainable,
                         const void *init, size_t init_size) {
+    cr_node *there = g->share ? shared(g, name, rows, cols) : NULL;
+    if (there) return there;
     cr_node *n = add(g);
     n->cls = CR_PARAM;
     n->name = cr_arena_printf(&g->arena, "%s%s", g->prefix, name);

@@ -121,7 +121,11 @@ struct cr_graph {
     int n_axes;
     bool feed_seq; /* gradcheck.h: feeds are sequences */
     int products;  /* how matrix products take their inputs: cr_products of kern.h */
-    char *prefix;  /* put before parameter names: see cr_graph_push; NUL-ended */
+    /* cr_graph_param returns the parameter of that name instead of a new one. unlike counts those
+     * that cannot be shared so: there is none, it has another shape, or it is a buffer. */
+    bool share;
+    int unlike;
+    char *prefix; /* put before parameter names: see cr_graph_push; NUL-ended */
     size_t cap_prefix;
     float *params; /* one block: trainable parameters first, then folded ones, then buffers */
     /* floats of the trainable parameters, of those with a gradient, and of all; each parameter is

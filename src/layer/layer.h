@@ -106,6 +106,34 @@ cr_node *cr_window_encoder(cr_graph *g, const char *name, const cr_mlp_conf *att
 cr_node *cr_self_attention(cr_graph *g, const char *name, cr_node *s, int64_t dim, int64_t heads,
                            double dropout, int all);
 
+/* recurrent.c: a GRU over the steps of x gives its H states; att and kind (cr_gru_kind) as in
+ * cr_gru. Parameters name.weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0. */
+cr_node *cr_gru_layer(cr_graph *g, const char *name, cr_node *x, int64_t H, cr_node *att, int kind,
+                      bool reset_before);
+/* DIEN: a GRU over x, whose states are compared with the query q, and a second one in which this
+ * attention acts; its last state is the result. *states are those of the first. q may not be wider
+ * than the states. */
+typedef enum cr_evolve_kind { CR_EVOLVE_AUGRU, CR_EVOLVE_AGRU, CR_EVOLVE_AIGRU } cr_evolve_kind;
+typedef struct cr_evolution_conf {
+    int64_t hidden_size;
+    const cr_mlp_conf *attn_mlp;
+    int kind; /* a cr_evolve_kind */
+    bool reset_before;
+} cr_evolution_conf;
+cr_node *cr_evolution(cr_graph *g, const char *name, const cr_evolution_conf *c, cr_node *q,
+                      cr_node *x, cr_node **states, cr_diag *diag);
+/* transformer.c: layers of a transformer's encoder over *steps, which they replace. *target is a
+ * row that takes part as one more step and is replaced too; NULL: none. num_heads divides the
+ * width. The activation has no parameters. */
+typedef enum cr_norm_kind { CR_NORM_POST, CR_NORM_PRE, CR_NORM_NONE } cr_norm_kind;
+typedef struct cr_transformer_conf {
+    int64_t num_heads, num_layers, ff_units; /* ff_units 0: four times the width */
+    double dropout;
+    int norm; /* a cr_norm_kind */
+} cr_transformer_conf;
+void cr_transformer(cr_graph *g, const char *name, const cr_transformer_conf *c, cr_node **steps,
+                    cr_node **target, const cr_act_spec *act);
+
 /* interact.c: cross nets. Parameters of v1: name.w.i.weight, name.b.i; of v2: name.u_kernels.i,
  * name.v_kernels.i. */
 cr_node *cr_cross_v1(cr_graph *g, const char *name, const cr_cross_conf *c, cr_node *x);

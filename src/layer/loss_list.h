@@ -1,7 +1,7 @@
 /*
- * loss_list.h - every loss. A loss is one line here, one line of meson.build and one file, which holds the
- * struct of its config, its message cr_loss_<key>_msg and its type cr_loss_<key>. The order is that
- * of the help texts.
+ * loss_list.h - every loss. A loss is one line here, one line of meson.build and one file, which
+ * holds the struct of its config, its message cr_loss_<key>_msg and its type cr_loss_<key>. The
+ * order is that of the help texts.
  */
 #ifndef CR_LAYER_LOSS_LIST_H
 #define CR_LAYER_LOSS_LIST_H
@@ -15,7 +15,9 @@
     X(jrc_loss)                                                                                    \
     X(binary_focal_loss)                                                                           \
     X(listwise_rank_loss)                                                                          \
-    X(pairwise_loss)
+    X(pairwise_loss)                                                                               \
+    X(multi_margin_loss)                                                                           \
+    X(negative_sampling_loss)
 
 #define CR_LOSS_DECLARE(l)                                                                         \
     extern const cr_msg cr_loss_##l##_msg;                                                         \

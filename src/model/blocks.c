@@ -34,6 +34,7 @@ typedef struct block_conf { /* Block */
     cr_conf_base base;
     const char *name;
     cr_msgs inputs; /* input_conf */
+    const char *weights_of;
     cr_choice layer;
 } block_conf;
 typedef struct backbone_conf { /* Backbone */
@@ -84,6 +85,8 @@ static const cr_field block_fields[] = {
     CR_ROW_(block_conf, inputs, CR_T_MSG, CR_F_REPEATED | CR_F_OURS, 0, NULL, 0, MAX_INPUTS,
             &cr_block_input_msg,
             "inputs of the block; layers that take one row get them side by side"),
+    CR_STR(block_conf, weights_of, NULL, CR_F_OURS,
+           "another block, whose layer and parameters this one has, too"),
     CR_ONEOF(block_conf, layer, &cr_block_family, CR_F_OURS,
              "the layer and its parameters; none: the inputs side by side"),
     CR_END,
@@ -101,6 +104,10 @@ static void block_check(const void *self, cr_diag *diag) {
     else if (n > MAX_NAME)
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "name"),
                     "block name has %zu letters; use %d at most", n, MAX_NAME);
+    if (c->weights_of[0] && c->layer.m)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "weights_of"),
+                    "block '%s' has a layer of its own and that of '%s'; remove one of them",
+                    c->name, c->weights_of);
     if (c->inputs.n == 0)
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, c->base.at,
                     "block '%s' has no inputs; name a feature group or a block", c->name);
@@ -347,6 +354,48 @@ static cr_block_val *read_inputs(graph *s, const cr_msgs *inputs, int asker, con
     return ok && *n > 0 ? v : NULL;
 }
 
+/* Returns the block whose parameters block i has, which is built then; -1: a mistake was
+ * reported. */
+static int owner_of(graph *s, int i, const char *who) {
+    const block_conf *conf = s->v[i].conf;
+    cr_loc at = cr_conf_at(conf, "weights_of");
+    int k = find_block(s, conf->weights_of, at, who);
+    if (k < 0) return -1;
+    const block_conf *of = s->v[k].conf;
+    const cr_block_type *t = of->layer.m ? of->layer.m->type : NULL;
+    if (!t || !t->shares) {
+        cr_diag_add(s->b->diag, CR_SEV_ERROR, CR_ECONF, at,
+                    "the parameters of block '%s' cannot be shared: %s; name a block with mlp, "
+                    "linear, gru, transformer, seq_conv, conv or mix_fields",
+                    of->name, t ? "its layer is of another kind" : "it has no layer of its own");
+        return -1;
+    }
+    if (s->v[k].state == OPEN) {
+        told_cycle(s, k, i, at);
+        return -1;
+    }
+    build_block(s, k, i);
+    return s->v[k].n_out ? k : -1;
+}
+
+/* Builds the layer of block `of` once more, over other inputs. */
+static bool run_shared(graph *s, cr_block_call *c, const block_conf *of, cr_loc at) {
+    cr_graph *g = s->b->g;
+    size_t before = s->b->diag->n_errors;
+    c->path = cr_arena_printf(&s->b->m->arena, "blocks.%s", of->name);
+    c->type = of->layer.m->key;
+    g->share = true;
+    g->unlike = 0;
+    bool ok = cr_block_run(c, of->layer.m->type, of->layer.conf);
+    g->share = false;
+    if (g->unlike && s->b->diag->n_errors == before)
+        cr_diag_add(s->b->diag, CR_SEV_ERROR, CR_ECONF, at,
+                    "block '%s' cannot have the parameters of block '%s': its inputs have another "
+                    "width, or the layer has batch norm; make the inputs equal, use layer norm",
+                    c->block, of->name);
+    return ok && !g->unlike;
+}
+
 static void build_block(graph *s, int i, int asker) {
     slot *block = &s->v[i];
     if (block->state == DONE) return;
@@ -361,11 +410,15 @@ static void build_block(graph *s, int i, int asker) {
                        .path = cr_arena_printf(&s->b->m->arena, "blocks.%s", block->conf->name),
                        .type = m ? m->key : "a block",
                        .at = block->conf->base.at};
+    bool borrows = block->conf->weights_of[0];
+    int owner = borrows ? owner_of(s, i, who) : -1;
     c.in = read_inputs(s, &block->conf->inputs, i, who, &c.n_in);
     block->state = DONE;
-    static const cr_block_type beside = {"", CR_TAKES_POSITIONS, 1, 0, NULL};
-    if (!c.in) return;
-    if (!m) {
+    static const cr_block_type beside = {"", CR_TAKES_POSITIONS, 1, 0, false, NULL};
+    if (!c.in || (borrows && owner < 0)) return;
+    if (borrows) {
+        if (!run_shared(s, &c, s->v[owner].conf, cr_conf_at(block->conf, "weights_of"))) return;
+    } else if (!m) {
         if (!cr_block_take(&c, &beside)) return;
         cr_block_give_val(&c, c.x);
     } else {
@@ -456,7 +509,7 @@ static void end_tower(graph *s, int64_t i, cr_node *shared) {
     if (t->inputs.n > 0) {
         cr_block_call c = {.b = s->b, .g = s->b->g, .block = t->tower_name, .type = "a task"};
         c.at = t->base.at;
-        static const cr_block_type row = {"", 0, 1, 0, NULL};
+        static const cr_block_type row = {"", 0, 1, 0, false, NULL};
         c.in = read_inputs(s, &t->inputs, -1, who, &c.n_in);
         if (!c.in || !cr_block_take(&c, &row)) return;
         x = c.x.node;

@@ -16,6 +16,7 @@ const cr_block_type cr_block_mlp = {
     .name = "mlp",
     .takes = CR_TAKES_POSITIONS,
     .min_in = 1,
+    .shares = true,
     .build = mlp,
 };
 
@@ -44,6 +45,7 @@ const cr_block_type cr_block_linear = {
     .name = "linear",
     .takes = CR_TAKES_POSITIONS,
     .min_in = 1,
+    .shares = true,
     .build = linear,
 };
 

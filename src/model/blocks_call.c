@@ -13,8 +13,6 @@
 #include "model/blocks_int.h"
 #include "op/op.h"
 
-/* Far above any sensible value; blocks that double their input could otherwise reach any size. */
-#define MAX_ROW    (1 << 24)
 #define MAX_FIELDS 4096
 
 void cr_block_wrong_(const char *src, int line, cr_block_call *c, cr_loc at, const char *fmt, ...) {
@@ -106,12 +104,24 @@ static bool find_sequence(cr_block_call *c) {
     return true;
 }
 
+bool cr_block_query_fits(cr_block_call *c, int64_t width, bool exact) {
+    int64_t q = c->x.query ? c->x.query->width : 0;
+    if (q > 0 && (exact ? q == width : q <= width)) return true;
+    cr_block_wrong(c, c->at, "%s compares a query (%lld wide) with a sequence (%lld wide); %s",
+                   c->type, (long long)q, (long long)width,
+                   q == 0  ? "add the target's features to the group, or a row to the inputs"
+                   : exact ? "make them equal"
+                           : "the query may not be wider");
+    return false;
+}
+
 bool cr_block_too_wide(cr_block_call *c, const cr_block_val *v, int n) {
     int64_t w = 0;
-    for (int i = 0; i < n && w <= MAX_ROW; i++)
+    for (int i = 0; i < n && w <= CR_BLOCK_MAX_ROW; i++)
         w += v[i].node->width;
-    if (w <= MAX_ROW) return false;
-    cr_block_wrong(c, c->at, "its row would have more than %d numbers; make it narrower", MAX_ROW);
+    if (w <= CR_BLOCK_MAX_ROW) return false;
+    cr_block_wrong(c, c->at, "its row would have more than %d numbers; make it narrower",
+                   CR_BLOCK_MAX_ROW);
     return true;
 }
 

@@ -44,6 +44,7 @@ struct cr_block_type {
     const char *name;
     unsigned takes;
     int min_in, max_in; /* number of inputs; max_in 0: any number */
+    bool shares;        /* another block may have the same parameters (weights_of) */
     /* build gives at least one output, or reports what is wrong. */
     void (*build)(cr_block_call *c, const void *conf);
 };
@@ -77,6 +78,12 @@ void cr_block_give_like(cr_block_call *c, cr_node *node, const cr_block_val *x);
 void cr_block_give_val(cr_block_call *c, cr_block_val v);
 /* cr_block_beside puts n values of one kind side by side. */
 cr_block_val cr_block_beside(cr_block_call *c, const cr_block_val *v, int n);
+/* cr_block_query_fits: is the query (c->x.query) at most as wide as what it is compared with
+ * (exact: just as wide)? Reports a mistake if not. */
+bool cr_block_query_fits(cr_block_call *c, int64_t width, bool exact);
+/* The most numbers of a row: far above any sensible value; blocks that double their input could
+ * otherwise reach any size. */
+#define CR_BLOCK_MAX_ROW (1 << 24)
 /* cr_block_group reads a feature group; most: how many steps of a sequence are read (0: all). node
  * is NULL after a mistake, which is reported at `at`. */
 cr_block_val cr_block_group(cr_build *b, const char *name, int64_t most, cr_loc at);

@@ -12,35 +12,48 @@
     X(add, cr_block_add_msg)                                                                       \
     X(autoint_layer, cr_autoint_layer_msg)                                                         \
     X(batch_norm, cr_block_batch_norm_msg)                                                         \
+    X(bilinear, cr_block_bilinear_msg)                                                             \
+    X(capsules, cr_block_capsules_msg)                                                             \
     X(cin, cr_cin_msg)                                                                             \
     X(concat, cr_block_concat_msg)                                                                 \
+    X(conv, cr_block_conv_msg)                                                                     \
     X(cross, cr_cross_msg)                                                                         \
     X(cross_v2, cr_cross_v2_msg)                                                                   \
+    X(dien, cr_block_dien_msg)                                                                     \
     X(din, cr_block_din_msg)                                                                       \
     X(dot_interaction, cr_block_dot_interaction_msg)                                               \
     X(dropout, cr_block_dropout_msg)                                                               \
     X(fields, cr_block_fields_msg)                                                                 \
     X(fm, cr_block_fm_msg)                                                                         \
     X(gate_nu, cr_block_gate_nu_msg)                                                               \
+    X(gru, cr_block_gru_msg)                                                                       \
+    X(label_attention, cr_block_label_attention_msg)                                               \
     X(layer_norm, cr_block_layer_norm_msg)                                                         \
     X(linear, cr_block_linear_msg)                                                                 \
     X(mask_block, cr_mask_block_msg)                                                               \
     X(mask_net, cr_mask_net_module_msg)                                                            \
     X(mean, cr_block_mean_msg)                                                                     \
+    X(mix_fields, cr_block_mix_fields_msg)                                                         \
     X(mlp, cr_mlp_msg)                                                                             \
     X(mmoe, cr_block_mmoe_msg)                                                                     \
     X(multi_window_din, cr_block_multi_window_din_msg)                                             \
     X(multiply, cr_block_multiply_msg)                                                             \
+    X(pair_attention, cr_block_pair_attention_msg)                                                 \
     X(plugin, cr_block_plugin_msg)                                                                 \
     X(pooling, cr_block_pooling_msg)                                                               \
+    X(product, cr_block_product_msg)                                                               \
     X(residual, cr_block_residual_msg)                                                             \
     X(self_attention, cr_block_self_attention_msg)                                                 \
     X(senet, cr_block_senet_msg)                                                                   \
+    X(seq_conv, cr_block_seq_conv_msg)                                                             \
+    X(similarity, cr_block_similarity_msg)                                                         \
     X(simple_attention, cr_block_simple_attention_msg)                                             \
     X(slice, cr_block_slice_msg)                                                                   \
     X(softmax, cr_block_softmax_msg)                                                               \
     X(stop_gradient, cr_block_stop_gradient_msg)                                                   \
     X(sum, cr_block_sum_msg)                                                                       \
+    X(transformer, cr_block_transformer_msg)                                                       \
+    X(unroll, cr_block_unroll_msg)                                                                 \
     X(wukong_layer, cr_wukong_layer_msg)
 
 #define CR_BLOCK_DECLARE(key, message)                                                             \

@@ -11,18 +11,6 @@
 #include "model/blocks_list.h"
 #include "op/op.h"
 
-/* Is the query at most as wide as the keys (exact: just as wide)? Reports a mistake if not. */
-static bool query_fits(cr_block_call *c, bool exact) {
-    int64_t keys = c->x.node->width, q = c->x.query ? c->x.query->width : 0;
-    if (q > 0 && (exact ? q == keys : q <= keys)) return true;
-    cr_block_wrong(c, c->at, "%s compares a query (%lld wide) with a sequence (%lld wide); %s",
-                   c->type, (long long)q, (long long)keys,
-                   q == 0  ? "add the target's features to the group, or a row to the inputs"
-                   : exact ? "make them equal"
-                           : "the query may not be wider");
-    return false;
-}
-
 typedef struct din_conf {
     cr_conf_base base;
     cr_mlp_conf *attn_mlp;
@@ -40,7 +28,7 @@ const cr_msg cr_block_din_msg = {
 };
 static void din(cr_block_call *c, const void *conf) {
     const cr_mlp_conf *mlp = ((const din_conf *)conf)->attn_mlp;
-    if (!query_fits(c, false)) return;
+    if (!cr_block_query_fits(c, c->x.node->width, false)) return;
     cr_block_give(c, cr_din_encoder(c->g, c->path, mlp, c->x.query, c->x.node, c->b->diag));
 }
 const cr_block_type cr_block_din = {
@@ -71,7 +59,7 @@ const cr_msg cr_block_multi_window_din_msg = {
 };
 static void multi_window_din(cr_block_call *c, const void *conf) {
     const window_conf *w = conf;
-    if (!query_fits(c, false)) return;
+    if (!cr_block_query_fits(c, c->x.node->width, false)) return;
     if (w->windows_len.n == 0 || w->windows_len.n > MAX_WINDOWS) {
         cr_block_wrong(c, cr_conf_at(w, "windows_len"),
                        "windows_len is %s; give from 1 to %d windows of some steps each",
@@ -143,7 +131,8 @@ CR_BLOCK_PLAIN(simple_attention, "SimpleAttentionBlock",
                "Attention: a dot product scores each step");
 static void simple_attention(cr_block_call *c, const void *conf) {
     (void)conf;
-    if (query_fits(c, true)) cr_block_give(c, cr_simple_attention(c->g, c->x.query, c->x.node));
+    if (cr_block_query_fits(c, c->x.node->width, true))
+        cr_block_give(c, cr_simple_attention(c->g, c->x.query, c->x.node));
 }
 const cr_block_type cr_block_simple_attention = {
     .name = "simple_attention",
@@ -152,10 +141,12 @@ const cr_block_type cr_block_simple_attention = {
     .build = simple_attention,
 };
 
-typedef enum pool_kind { POOL_MEAN, POOL_SUM } pool_kind;
+typedef enum pool_kind { POOL_MEAN, POOL_SUM, POOL_MAX, POOL_LAST } pool_kind;
 static const cr_enum_value pool_kinds[] = {
     {"mean", POOL_MEAN, "the mean of the steps", NULL},
     {"sum", POOL_SUM, "the sum of the steps", NULL},
+    {"max", POOL_MAX, "the largest number in each column", NULL},
+    {"last", POOL_LAST, "the last step", NULL},
     {NULL, 0, NULL, NULL},
 };
 typedef struct pooling_conf {
@@ -174,8 +165,11 @@ const cr_msg cr_block_pooling_msg = {
     .size = sizeof(pooling_conf),
 };
 static void pooling(cr_block_call *c, const void *conf) {
-    bool mean = ((const pooling_conf *)conf)->pooling_type == POOL_MEAN;
-    cr_block_give(c, cr_seq_pool(c->g, c->x.node, mean));
+    int kind = ((const pooling_conf *)conf)->pooling_type;
+    if (kind == POOL_MAX || kind == POOL_LAST)
+        cr_block_give(c, cr_seq_end(c->g, c->x.node, kind == POOL_MAX));
+    else
+        cr_block_give(c, cr_seq_pool(c->g, c->x.node, kind == POOL_MEAN));
 }
 const cr_block_type cr_block_pooling = {
     .name = "pooling",

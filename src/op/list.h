@@ -17,9 +17,11 @@
     X(bn_apply)                                                                                    \
     X(bn_stats)                                                                                    \
     X(both)                                                                                        \
+    X(capsules)                                                                                    \
     X(cin)                                                                                         \
     X(codes)                                                                                       \
     X(concat)                                                                                      \
+    X(conv)                                                                                        \
     X(cosine)                                                                                      \
     X(cross)                                                                                       \
     X(custom)                                                                                      \
@@ -31,6 +33,7 @@
     X(drop_gate)                                                                                   \
     X(drop_penalty)                                                                                \
     X(dropout)                                                                                     \
+    X(each_class)                                                                                  \
     X(emb_matmul)                                                                                  \
     X(ffm)                                                                                         \
     X(field_sum)                                                                                   \
@@ -42,6 +45,7 @@
     X(fold_heads)                                                                                  \
     X(fold_product)                                                                                \
     X(ge)                                                                                          \
+    X(gru)                                                                                         \
     X(l2)                                                                                          \
     X(label)                                                                                       \
     X(layer_norm)                                                                                  \
@@ -49,11 +53,14 @@
     X(log_softmax)                                                                                 \
     X(lookup)                                                                                      \
     X(lookup_seq)                                                                                  \
+    X(margin)                                                                                      \
     X(matmul)                                                                                      \
+    X(max_pool)                                                                                    \
     X(mean_loss)                                                                                   \
     X(mix)                                                                                         \
     X(mul)                                                                                         \
     X(pad)                                                                                         \
+    X(pair_mul)                                                                                    \
     X(pairs)                                                                                       \
     X(pairwise)                                                                                    \
     X(pick)                                                                                        \
@@ -62,8 +69,13 @@
     X(root)                                                                                        \
     X(row_sum)                                                                                     \
     X(rrelu)                                                                                       \
+    X(seq_attend)                                                                                  \
     X(seq_attention)                                                                               \
+    X(seq_end)                                                                                     \
+    X(seq_near)                                                                                    \
+    X(seq_next)                                                                                    \
     X(seq_pool)                                                                                    \
+    X(seq_row)                                                                                     \
     X(seq_softmax)                                                                                 \
     X(seq_spread)                                                                                  \
     X(seq_weigh)                                                                                   \

@@ -150,6 +150,9 @@ cr_node *cr_ffm(cr_graph *g, cr_node *x, int64_t F, int64_t D);
 cr_node *cr_fm(cr_graph *g, cr_node *x, int64_t from, int64_t F, int64_t D); /* -> D */
 cr_node *cr_pairs(cr_graph *g, cr_node *x, int64_t F, int64_t D);            /* -> F (F-1) / 2 */
 
+/* pair_mul.c: u_i * v_j for all i < j, of u and v (F, D) -> (F (F-1) / 2, D) */
+cr_node *cr_pair_mul(cr_graph *g, cr_node *u, cr_node *v, int64_t F, int64_t D);
+
 /* mix.c: sum over i of gate_i x_i; gate (n). */
 cr_node *cr_mix(cr_graph *g, cr_node *gate, cr_node *const *x, int n);
 /* x_k, where k (1) is a number in the row. */
@@ -184,6 +187,43 @@ cr_node *cr_seq_windows(cr_graph *g, cr_node *a, cr_node *s, const int64_t *len,
  * into the attention's output. */
 cr_node *cr_seq_attention(cr_graph *g, cr_node *q, cr_node *k, cr_node *s, int64_t H, float scale,
                           float p, int all);
+/* seq_attend.c: attention of H heads to a row's positions: for each query q (a position of the same
+ * row, or the row itself) the sum of v, weighted by the softmax of scale * q . k; a share p of the
+ * weights is dropped in training. k0 and v0 are one more key and value, of the row; NULL: none. */
+cr_node *cr_seq_attend(cr_graph *g, cr_node *q, cr_node *k, cr_node *v, cr_node *k0, cr_node *v0,
+                       int64_t H, float scale, float p);
+/* seq_shape.c: the last position of a row, or the largest value in each column. */
+cr_node *cr_seq_end(cr_graph *g, cr_node *s, bool largest);
+/* The first positions of a row side by side, with zeros behind them -> (steps w). */
+cr_node *cr_seq_row(cr_graph *g, cr_node *s, int64_t steps);
+/* Each position with n neighbours side by side, the first of them `first` away -> (n w). */
+cr_node *cr_seq_near(cr_graph *g, cr_node *s, int64_t first, int64_t n);
+/* The loss -log sigmoid(h_t . e_t+1) - log(1 - sigmoid(h_t . other_t+1)), summed over a row's
+ * positions but the last -> 1. */
+cr_node *cr_seq_next(cr_graph *g, cr_node *h, cr_node *e, cr_node *other);
+/* gru.c: a gated recurrent unit over a row's positions. x (3H) is what its gates get from the
+ * inputs, U (3H, H) and b (1, 3H) are their weights of the state; att (1) is the attention of a
+ * position, NULL for CR_GRU_PLAIN. */
+typedef enum cr_gru_kind {
+    CR_GRU_PLAIN,
+    CR_GRU_AUGRU, /* the attention scales the update */
+    CR_GRU_AGRU,  /* the attention is the update */
+} cr_gru_kind;
+cr_node *cr_gru(cr_graph *g, cr_node *x, cr_node *U, cr_node *b, cr_node *att, cr_gru_kind kind,
+                bool reset_before);
+/* capsules.c: a row's positions low (D) as K vectors by dynamic routing -> (K D); b (K, most) are
+ * the first routing logits, and positions behind `most` are not read. */
+cr_node *cr_capsules(cr_graph *g, cr_node *low, cr_node *b, int64_t rounds, bool over_steps);
+/* conv.c: a row as c pictures of (h, w). W (N, c kh kw), b (1, N); same: zeros around the picture
+ * keep its size. *out is the picture of the result. */
+typedef struct cr_picture {
+    int64_t c, h, w;
+} cr_picture;
+cr_node *cr_conv(cr_graph *g, cr_node *x, cr_node *W, cr_node *b, const cr_picture *in, int64_t kh,
+                 int64_t kw, bool same, cr_picture *out);
+/* The largest number of each window of (ph, pw), which do not overlap. */
+cr_node *cr_max_pool(cr_graph *g, cr_node *x, const cr_picture *in, int64_t ph, int64_t pw,
+                     cr_picture *out);
 /* din.c: W [q; k; q - k; q * k] + b at each position, where q (C) belongs to the row and k (C) to
  * the position. W (N, 4 C) has no other user; b may be NULL; relu: a ReLU is fused into it. */
 cr_node *cr_din(cr_graph *g, cr_node *q, cr_node *k, cr_node *W, cr_node *b, bool relu);
@@ -195,6 +235,10 @@ cr_node *cr_din_parts(cr_graph *g, cr_node *q, cr_node *k, cr_node *W, cr_node *
 cr_node *cr_bce(cr_graph *g, cr_node *logit, cr_node *y, float smoothing);
 cr_node *cr_softmax_ce(cr_graph *g, cr_node *logits, cr_node *y, float smoothing);
 cr_node *cr_l2(cr_graph *g, cr_node *pred, cr_node *y);
+/* loss_classes.c: the right class must lead each other one, or only the best of them, by m. */
+cr_node *cr_margin(cr_graph *g, cr_node *logits, cr_node *y, float m, bool hardest);
+/* A binary cross entropy per class, added up. */
+cr_node *cr_each_class(cr_graph *g, cr_node *logits, cr_node *y);
 /* loss_focal.c */
 cr_node *cr_focal(cr_graph *g, cr_node *logit, cr_node *y, float gamma, float alpha);
 /* scale * sum of x^2 over the columns in v. */

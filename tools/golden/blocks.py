@@ -6,9 +6,11 @@ import sys
 
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 from models import ITEM, POS, PRICE, TAGS, USER, WTAGS, activation, build, case, mlp
 from nets import NETS, Cin
+from pbtxt import Name
 
 
 class Senet(nn.Module):
@@ -29,6 +31,67 @@ class GateNu(nn.Module):
 
     def forward(self, x):
         return self.gamma * self.dense_layers(x)
+
+
+class PairAttention(nn.Module):
+    def __init__(self, D, units):
+        super().__init__()
+        self.attention, self.projection = nn.Linear(D, units), nn.Linear(units, 1, bias=False)
+
+    def forward(self, x):
+        i, j = torch.triu_indices(x.shape[1], x.shape[1], 1)
+        p = x[:, i] * x[:, j]
+        return (torch.softmax(self.projection(F.relu(self.attention(p))), 1) * p).sum(1)
+
+
+class Bilinear(nn.Module):
+    def __init__(self, n, D, kind):
+        super().__init__()
+        self.kind = kind
+        if kind == "ALL":
+            self.weight = nn.Parameter(torch.randn(D, D) * 0.5)
+        else:
+            count = n if kind == "EACH" else n * (n - 1) // 2
+            self.weight = nn.ParameterList(nn.Parameter(torch.randn(D, D) * 0.5) for _ in range(count))
+
+    def forward(self, x):
+        i, j = torch.triu_indices(x.shape[1], x.shape[1], 1)
+        if self.kind == "ALL":
+            return ((x @ self.weight.T)[:, i] * x[:, j]).flatten(1)
+        W = [self.weight[int(k)] for k in (i if self.kind == "EACH" else range(len(i)))]
+        return torch.cat([x[:, a] @ w.T * x[:, b] for w, a, b in zip(W, i, j)], 1)
+
+
+class Product(nn.Module):
+    def __init__(self, n, D, conf):
+        super().__init__()
+        self.outer, self.D = str(conf.get("kind")) == "OUTER", D
+        N = conf["units"]
+        self.weight = nn.Parameter(torch.randn(N * D, D) * 0.3 if self.outer else torch.randn(N, n) * 0.5)
+
+    def forward(self, x):
+        if not self.outer:
+            return (torch.einsum("nf,bfd->bnd", self.weight, x) ** 2).sum(2)
+        s = x.sum(1)
+        return torch.einsum("bi,nij,bj->bn", s, self.weight.reshape(-1, self.D, self.D), s)
+
+
+class MixFields(nn.Module):
+    def __init__(self, n, units):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(units, n) * 0.5)
+
+    def forward(self, x):
+        return torch.einsum("nf,bfd->bnd", self.weight, x).flatten(1)
+
+
+# the module of a block over n vectors of width D, its width and that of its vectors
+PAIRS = {
+    "pair_attention": lambda n, D, c: (PairAttention(D, c["attention_units"]), D, D),
+    "bilinear": lambda n, D, c: (Bilinear(n, D, str(c.get("kind", "ALL"))), n * (n - 1) // 2 * D, D),
+    "product": lambda n, D, c: (Product(n, D, c), c["units"], c["units"]),
+    "mix_fields": lambda n, D, c: (MixFields(n, c["units"]), c["units"] * D, D),
+}
 
 
 def layer(kind, conf, widths, D, Mlp):
@@ -52,6 +115,10 @@ def layer(kind, conf, widths, D, Mlp):
         return nn.LayerNorm(D if conf.get("fields") else w), w, D
     if kind == "batch_norm":
         return nn.BatchNorm1d(w, affine=conf.get("affine", True)), w, D
+    if kind in PAIRS:
+        return PAIRS[kind](w // D, D, conf)
+    if kind == "similarity":
+        return None, len(widths) - 1, len(widths) - 1
     if kind in ("add", "multiply"):
         return None, max(widths), D
     if kind == "slice":
@@ -76,8 +143,10 @@ def compute(kind, conf, m, v, D):
         return m(vectors()).flatten(1)
     if kind == "gate_nu":
         return v[0] * m(v[-1])
-    if kind == "cin":
+    if kind == "cin" or kind in PAIRS:
         return m(vectors())
+    if kind == "similarity":
+        return torch.cat([F.cosine_similarity(v[0], y, 1).unsqueeze(1) for y in v[1:]], 1)
     if m is not None:
         return m(x)
     if kind == "add":
@@ -171,6 +240,18 @@ CASES = {
         block("still", "product", stop_gradient={}),
         block("plus", "a", "b", "w", add={}),
         block("act", "plus", activation=dict(function="nn.PReLU"))),
+    "own_pairs": graph(
+        ["afm", "inner", "outer", "alike", "two"],
+        block("afm", group("fields"), pair_attention=dict(attention_units=3)),
+        block("all", group("fields"), bilinear={}),
+        block("each", group("fields"), bilinear=dict(kind=Name("EACH"))),
+        block("pair", group("fields"), bilinear=dict(kind=Name("INTERACTION"))),
+        block("inner", group("fields"), product=dict(units=3)),
+        block("outer", group("fields"), product=dict(units=2, kind=Name("OUTER"))),
+        block("two", "all", "each", "pair", mix_fields=dict(units=2)),
+        block("a", group("fields"), linear=dict(units=3)),
+        block("b", group("numbers"), linear=dict(units=3)),
+        block("alike", "a", "b", "inner", similarity=dict(kind=Name("COSINE")))),
     "own_bn": graph(
         ["norm", "plain", "dice"],
         block("norm", group("fields"), batch_norm={}),

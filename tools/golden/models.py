@@ -386,6 +386,12 @@ def one_loss(kind, conf, y, label, batch, model, missing):
         return F.binary_cross_entropy_with_logits(y[:, 0], label * (1 - smooth) + 0.5 * smooth, reduction="none")
     if kind == "softmax_cross_entropy":
         return F.cross_entropy(y, label.long(), reduction="none", label_smoothing=smooth)
+    if kind in ("multi_margin_loss", "negative_sampling_loss"):
+        right = F.one_hot(label.long(), y.shape[1]).bool()
+        if kind == "negative_sampling_loss":
+            return F.binary_cross_entropy_with_logits(y, right.to(y.dtype), reduction="none").sum(1)
+        short = F.relu(conf.get("margin", 1.0) - y[right].unsqueeze(1) + y)[~right].reshape(len(y), -1)
+        return short.max(1).values if conf.get("hardest") else short.sum(1)
     if kind == "l2_loss":
         return (y[:, 0] - label) ** 2
     if kind == "listwise_rank_loss":
@@ -716,6 +722,9 @@ CASES = {
     "loss_bce_smooth": case(SMALL, SMALL_GROUPS, loss={"binary_cross_entropy": dict(label_smoothing=0.1)}),
     "loss_softmax": case(SMALL, SMALL_GROUPS, loss={"softmax_cross_entropy": {}}, num_class=3),
     "loss_softmax_smooth": case(SMALL, SMALL_GROUPS, loss={"softmax_cross_entropy": dict(label_smoothing=0.2)}, num_class=3, weights=True),
+    "loss_margin": case(SMALL, SMALL_GROUPS, loss={"multi_margin_loss": dict(margin=0.7)}, num_class=3),
+    "loss_margin_hardest": case(SMALL, SMALL_GROUPS, loss={"multi_margin_loss": dict(hardest=True)}, num_class=3, weights=True),
+    "loss_negative_sampling": case(SMALL, SMALL_GROUPS, loss={"negative_sampling_loss": {}}, num_class=3),
     "loss_l2": case(SMALL, SMALL_GROUPS, loss={"l2_loss": {}}),
     "loss_l2_weight": case(SMALL, SMALL_GROUPS, loss={"l2_loss": {}}, weights=True),
     "emb_autodis": case(SMALL, [("all", [USER, AUTODIS, AUTODIS2, POS])]),

@@ -99,7 +99,7 @@ class Net(nn.Module):
 
 def names(net):
     """Parameters and statistics by their names in a checkpoint."""
-    return {"model." + k: v for k, v in [*net.named_parameters(), *((k, b) for k, b in net.named_buffers() if "running" in k)]}
+    return {"model." + k: v for k, v in [*net.named_parameters(), *((k, b) for k, b in net.named_buffers() if "running" in k or "routing" in k)]}
 
 
 def run(net, batches, dtype):
@@ -113,9 +113,10 @@ def run(net, batches, dtype):
         x = {k: v.to(dtype) if v.is_floating_point() else v for k, v in x.items()}
         opt.zero_grad()
         logits = net(tables, x)
+        aux = getattr(net, "aux", 0)
         if step == 0:
             out["logits"] = eval_logits(net, tables, x)
-        loss = F.binary_cross_entropy_with_logits(logits.squeeze(1), y.to(dtype))
+        loss = F.binary_cross_entropy_with_logits(logits.squeeze(1), y.to(dtype)) + aux
         losses.append(loss.item())
         grads = torch.autograd.grad(loss, [*tables.values(), *net.parameters()])
         named = dict(zip([*tables, *("model." + k for k, _ in net.named_parameters())], grads))

@@ -177,6 +177,50 @@ static const struct a_graph {
      "{block_name: pool}, {block_name: few}, {block_name: self}, {block_name: win}, "
      "{block_name: deep}], mlp: {hidden_units: [8]}}]}, "
      "losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}]}"},
+    {"steps",
+     "model_config={feature_groups: ["
+     "{group_name: rows, feature_names: [user, item, cate, tags]}, "
+     "{group_name: seq, group_type: SEQUENCE, feature_names: [item, clicks__item]}], "
+     "backbone: {blocks: ["
+     "{name: gru, inputs: [{feature_group_name: seq}], gru: {hidden_size: 6, output: STEPS}}, "
+     "{name: last, inputs: [{block_name: gru}], pooling: {pooling_type: last}}, "
+     "{name: other, inputs: [{feature_group_name: seq}], linear: {units: 8}}, "
+     "{name: evolved, inputs: [{feature_group_name: seq}, {block_name: other}], "
+     "dien: {attn_mlp: {hidden_units: [4]}}}, "
+     "{name: bst, inputs: [{feature_group_name: seq}], transformer: {num_heads: 2, "
+     "num_layers: 2, ff_units: 6, dropout: 0.1}}, "
+     "{name: conv, inputs: [{feature_group_name: seq}], seq_conv: {filters: 5}}, "
+     "{name: most, inputs: [{block_name: conv}], pooling: {pooling_type: max}}, "
+     "{name: interests, inputs: [{feature_group_name: seq}], capsules: {num_interests: 3, "
+     "max_seq_length: 3}}, "
+     "{name: target, inputs: [{feature_group_name: rows}], linear: {units: 8}}, "
+     "{name: mine, inputs: [{block_name: interests}, {block_name: target}], "
+     "label_attention: {power: 2}}, "
+     "{name: flat, inputs: [{feature_group_name: seq}], unroll: {steps: 3}}, "
+     "{name: again, inputs: [{feature_group_name: rows}], weights_of: target}, "
+     "{name: near, inputs: [{block_name: target}, {block_name: flat}], similarity: {}}, "
+     "{name: cos, inputs: [{block_name: target}, {block_name: again}, {block_name: mine}], "
+     "similarity: {kind: COSINE, scale: 2}}, "
+     "{name: top, inputs: [{block_name: last}, {block_name: evolved}, {block_name: bst}, "
+     "{block_name: most}, {block_name: near}, {block_name: cos}], mlp: {hidden_units: [8]}}]}, "
+     "losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}]}"},
+    {"pairs",
+     "model_config={feature_groups: ["
+     "{group_name: rows, feature_names: [user, item, cate, tags]}], "
+     "backbone: {blocks: ["
+     "{name: afm, inputs: [{feature_group_name: rows}], pair_attention: {attention_units: 4}}, "
+     "{name: bi, inputs: [{feature_group_name: rows}], bilinear: {}}, "
+     "{name: each, inputs: [{feature_group_name: rows}], bilinear: {kind: EACH}}, "
+     "{name: pair, inputs: [{feature_group_name: rows}], bilinear: {kind: INTERACTION}}, "
+     "{name: mixed, inputs: [{block_name: bi}, {block_name: each}, {block_name: pair}], "
+     "mix_fields: {units: 2}}, "
+     "{name: inner, inputs: [{feature_group_name: rows}], product: {units: 3}}, "
+     "{name: outer, inputs: [{feature_group_name: rows}], product: {units: 3, kind: OUTER}}, "
+     "{name: grown, inputs: [{feature_group_name: rows}], conv: {filters: 2, kernel_height: 3, "
+     "kernel_width: 1, padding: SAME, activation: nn.Tanh, pool_height: 2}}, "
+     "{name: top, inputs: [{block_name: afm}, {block_name: mixed}, {block_name: inner}, "
+     "{block_name: outer}, {block_name: grown}], mlp: {hidden_units: [8]}}]}, "
+     "losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}]}"},
     {"plugin_model", "model_config={feature_groups: ["
                      "{group_name: user, feature_names: [user, tags]}, "
                      "{group_name: item, feature_names: [item, cate, price]}], "
@@ -359,6 +403,21 @@ static void random_graph(cr_buf *b) {
         "simple_attention: {}",
         "self_attention: {multihead_attn_dim: 8, num_heads: 2}",
         "pooling: {}",
+        "pooling: {pooling_type: max}",
+        "gru: {hidden_size: 4}",
+        "gru: {hidden_size: 8, output: STEPS}",
+        "dien: {attn_mlp: {hidden_units: [4]}}",
+        "transformer: {num_heads: 2, ff_units: 4}",
+        "seq_conv: {filters: 8}",
+        "capsules: {num_interests: 2, max_seq_length: 3}",
+        "unroll: {steps: 2}",
+        "similarity: {}",
+        "label_attention: {}",
+        "conv: {filters: 2, kernel_height: 2, kernel_width: 2}",
+        "pair_attention: {}",
+        "bilinear: {}",
+        "product: {units: 3}",
+        "mix_fields: {units: 2}",
     };
     static const char *const groups[] = {"rows", "rows", "numbers", "seq",
                                          "seq, max_seq_length: 2"};
@@ -461,6 +520,55 @@ static void refused(int line, const char *text, const char *const *says) {
 }
 #define REFUSED(config, ...) refused(__LINE__, config, (const char *const[]){__VA_ARGS__, NULL})
 #define ONE(block)           GRAPH(ROWS, "", block)
+
+TEST(mistakes_of_shared_weights) {
+    REFUSED(ONE(BLOCK("a",
+                      IN_G("rows") "], linear: {units: 8}") ", " BLOCK("b",
+                                                                       IN("a") "], weights_of: a")),
+            "'b' cannot have the parameters of block 'a'", "another width");
+    REFUSED(ONE(BLOCK("a", IN_G("rows") "], mlp: {hidden_units: [8], use_bn: true}") ", " BLOCK(
+                "b", IN_G("rows") "], weights_of: a")),
+            "'b' cannot have the parameters of block 'a'", "batch norm");
+    REFUSED(ONE(BLOCK("a", IN_G("rows") "], fm: {}") ", " BLOCK("b",
+                                                                IN_G("rows") "], weights_of: a")),
+            "parameters of block 'a' cannot be shared", "another kind");
+    REFUSED(ONE(BLOCK("b", IN_G("rows") "], weights_of: c")), "unknown block 'c'");
+    REFUSED(ONE(BLOCK("b", IN_G("rows") "], weights_of: b, fm: {}")), "layer of its own", "remove");
+    REFUSED(ONE(BLOCK("b", IN_G("rows") "], weights_of: b")), "cannot be shared", "no layer");
+}
+
+TEST(mistakes_over_steps) {
+#define STEPS_(block) GRAPH(ROWS "," NUMBERS "," SEQ, "", block)
+    REFUSED(STEPS_(BLOCK("a", IN_G("rows") "], gru: {hidden_size: 4}")), "gru reads one sequence");
+    REFUSED(STEPS_(BLOCK("a", IN_G("seq") ", " IN_G("seq") ", " IN_G(
+                                  "seq") "], dien: {attn_mlp: {hidden_units: [4]}}")),
+            "it has 3 sequences");
+    REFUSED(STEPS_(
+                BLOCK("a", IN_G("seq") ", " IN_G(
+                               "seq") "], dien: {hidden_size: 9, attn_mlp: {hidden_units: [4]}}")),
+            "the states are 9 wide", "make them equal");
+    REFUSED(STEPS_(BLOCK("a", IN_G("seq") "], dien: {hidden_size: 4, attn_mlp: {hidden_units: "
+                                          "[4]}}")),
+            "a query (8 wide) with a sequence (4 wide)", "may not be wider");
+    REFUSED(STEPS_(BLOCK("a", IN_G("seq") "], transformer: {num_heads: 3}")),
+            "not a multiple of num_heads 3");
+    REFUSED(STEPS_(BLOCK("a", IN_G("seq") "], transformer: {activation: nn.PReLU}")), "nn.PReLU",
+            "use for example");
+    REFUSED(STEPS_(BLOCK("a", IN_G("seq") ", " IN_G("numbers") "], transformer: {}")),
+            "a query (2 wide)", "make them equal");
+    REFUSED(STEPS_(BLOCK("a", IN_G("rows") "], conv: {height: 5, filters: 2}")),
+            "no 1 pictures of 5 lines", "give height");
+    REFUSED(STEPS_(BLOCK("a", IN_G("rows") "], conv: {filters: 2, kernel_height: 9}")),
+            "leaves nothing", "smaller");
+    REFUSED(STEPS_(BLOCK("a", IN_G("rows") ", " IN_G("numbers") "], similarity: {}")),
+            "input 2 is 2 wide", "multiple");
+    REFUSED(STEPS_(BLOCK("a", IN_G("rows") ", " IN_G("rows") "], label_attention: {}") ", " BLOCK(
+                "b", IN_G("numbers") ", " IN_G("rows") "], label_attention: {}")),
+            "the first input is 2 wide");
+    REFUSED(STEPS_(BLOCK("a", IN_G("numbers") "], linear: {units: 8}") ", " BLOCK(
+                "b", IN("a") "], pair_attention: {}")),
+            "makes pairs of 1 vector", "two or more");
+}
 
 TEST(mistakes_between_blocks) {
     REFUSED(ONE(""), "backbone has no blocks", "add");
@@ -721,7 +829,8 @@ int main(int argc, char **argv) {
         CASE(one_score_everywhere),    CASE(graphs_made_by_chance),
         CASE(mistakes_between_blocks), CASE(sizes_stay_bounded),
         CASE(mistakes_of_layers),      CASE(mistakes_of_libraries),
-        CASE(ops_that_are_wrong)};
+        CASE(ops_that_are_wrong),      CASE(mistakes_of_shared_weights),
+        CASE(mistakes_over_steps)};
     if (!root_open("own_models")) return 1;
     t_name = "data";
     write_data();
