@@ -388,19 +388,35 @@ static void put_cut(const cr_row_meet *m, const source *s, const cut *c, int64_t
     if (c->to.mask) c->to.mask[at] = mask;
 }
 
-void cr_row_meet_put(const cr_row_meet *m, int from, int64_t k, const cr_row_parts *p) {
-    const source *s = m->sources[from];
+/* Returns the last of a source's cuts that begins at or before the row of an id. */
+static int cut_of(const source *s, int64_t id) {
     int lo = 0, hi = s->n_cuts - 1;
-    uint64_t id = (uint64_t)s->g->id[k];
-    while (lo < hi) { /* finds the last cut that begins at or before the id */
+    while (lo < hi) {
         int mid = (lo + hi + 1) / 2;
-        if ((uint64_t)s->cuts[mid].row <= id)
+        if ((uint64_t)s->cuts[mid].row <= (uint64_t)id)
             lo = mid;
         else
             hi = mid - 1;
     }
-    for (int i = lo; i >= 0 && s->cuts[i].row == s->cuts[lo].row; i--)
+    return lo;
+}
+
+void cr_row_meet_put(const cr_row_meet *m, int from, int64_t k, const cr_row_parts *p) {
+    const source *s = m->sources[from];
+    int last = cut_of(s, s->g->id[k]);
+    for (int i = last; i >= 0 && s->cuts[i].row == s->cuts[last].row; i--)
         put_cut(m, s, &s->cuts[i], k, p);
+}
+
+float *cr_row_meet_room(const cr_row_meet *m, int from, int64_t k, int64_t *n) {
+    const source *s = m->sources[from];
+    const cut *c = &s->cuts[cut_of(s, s->g->id[k])];
+    int64_t at = k - c->first;
+    if (c->cols != s->D || !one_node(m, m->lanes->meet->self)) return NULL;
+    if (*n > c->to.n - at) *n = c->to.n - at;
+    for (int64_t i = 0; i < *n; i++)
+        put_id(c, at + i, s->g->id[k + i]);
+    return c->to.part + at * c->cols;
 }
 
 /* ---- after: the ids of all holders ---- */
@@ -454,8 +470,9 @@ static cr_code fit_target(const cr_row_meet *m, target *t, cr_err *err) {
     }
     CR_TRY(grow(&t->ids, &t->cap_ids, n + 1, sizeof(int64_t), err));
     CR_TRY(grow(&t->segs, &t->cap_segs, n + 1, sizeof(int64_t), err));
-    CR_TRY(grow(&t->parts, &t->cap_parts, parts, sizeof(float *), err));
-    CR_TRY(grow(&t->lanes, &t->cap_lanes, parts, sizeof(uint16_t), err));
+    /* one more than there are: merge_two writes ahead */
+    CR_TRY(grow(&t->parts, &t->cap_parts, parts + 1, sizeof(float *), err));
+    CR_TRY(grow(&t->lanes, &t->cap_lanes, parts + 1, sizeof(uint16_t), err));
     t->id = t->ids;
     t->seg = t->segs;
     t->part = t->parts;
@@ -463,10 +480,43 @@ static cr_code fit_target(const cr_row_meet *m, target *t, cr_err *err) {
     return CR_OK;
 }
 
+/* merge_two is for two holders of one node each. Which id comes next cannot be predicted, so the
+ * loop has no branch on it: both parts are written, and those that count stay. */
+static void merge_two(const cr_row_meet *m, target *t) {
+    const share *a = &t->by[0], *b = &t->by[1];
+    const cr_lanes *lanes = m->lanes;
+    uint16_t lane_a = (uint16_t)lanes->node[lanes->node0[0]].lane,
+             lane_b = (uint16_t)lanes->node[lanes->node0[1]].lane;
+    int64_t i = 0, j = 0, n = 0, parts = 0, cols = t->cut->cols;
+    while (i < a->n || j < b->n) {
+        bool both = i < a->n && j < b->n;
+        int64_t x = get_id(t->cut, i < a->n ? a : b, i < a->n ? i : j),
+                y = both ? get_id(t->cut, b, j) : x;
+        int take_a = both ? (uint64_t)x <= (uint64_t)y : i < a->n,
+            take_b = both ? (uint64_t)y <= (uint64_t)x : j < b->n;
+        t->seg[n] = parts;
+        t->id[n++] = take_a ? x : y;
+        t->part[parts] = a->part + i * cols;
+        t->lane[parts] = lane_a;
+        parts += take_a;
+        i += take_a;
+        t->part[parts] = b->part + j * cols;
+        t->lane[parts] = lane_b;
+        parts += take_b;
+        j += take_b;
+    }
+    t->n = n;
+    t->seg[n] = parts;
+}
+
 static void merge_item(void *ctx, int64_t item, int thread) {
     (void)thread;
     const cr_row_meet *m = ctx;
     target *t = m->targets[item];
+    if (m->lanes->meet->n == 2 && one_node(m, 0) && one_node(m, 1)) {
+        merge_two(m, t);
+        return;
+    }
     int64_t parts = 0, next[CR_MAX_LANES], from[CR_MAX_LANES]; /* those of holders are set */
     heap left;
     left.n = 0;
@@ -518,12 +568,34 @@ cr_met_ids cr_row_meet_ids(const cr_row_meet *m, int to) {
     return (cr_met_ids){m->targets[to]->n, m->targets[to]->id};
 }
 
-void cr_row_meet_get(const cr_row_meet *m, int to, int64_t k, cr_row_parts *p) {
+/* Adds two rows, or copies one where b is NULL. Most tables have 16 columns, which the compiler
+ * then knows. */
+CR_INLINE void add_rows(float *out, const float *a, const float *b, int64_t cols) {
+    for (int64_t d = 0; d < cols; d++)
+        out[d] = b ? a[d] + b[d] : a[d];
+}
+
+void cr_row_meet_sums(const cr_row_meet *m, int to, int64_t k, int64_t n, float *out) {
     const target *t = m->targets[to];
-    int64_t first = t->seg[k], cols = t->cut->cols;
-    p->n = (int)(t->seg[k + 1] - first);
-    for (int i = 0; i < p->n; i++) {
-        memcpy(p->part + i * cols, t->part[first + i], (size_t)cols * sizeof(float));
-        p->lane[i] = t->lane[first + i];
+    int64_t cols = t->cut->cols;
+    for (int64_t end = k + n; k < end; k++, out += cols) {
+        const float **part = t->part + t->seg[k];
+        int64_t parts = t->seg[k + 1] - t->seg[k];
+        if (parts <= 2) {
+            const float *b = parts == 2 ? part[1] : NULL;
+            if (cols == 16)
+                add_rows(out, part[0], b, 16);
+            else
+                add_rows(out, part[0], b, cols);
+            continue;
+        }
+        cr_row_parts p; /* not set to zeros: it is large */
+        p.n = (int)parts;
+        p.part = out;
+        for (int i = 0; i < p.n; i++) {
+            memcpy(out + i * cols, part[i], (size_t)cols * sizeof(float));
+            p.lane[i] = t->lane[t->seg[k] + i];
+        }
+        cr_parts_join(&p, cols, NULL);
     }
 }

@@ -37,6 +37,11 @@ CR_CHECKED cr_code cr_row_meet_open(cr_row_meet *m, cr_err *err);
 /* cr_row_meet_put gives the parts of this holder's distinct id k: one for each of its nodes that
  * has the id, in the order of the nodes. Threads may put different ids at the same time. */
 void cr_row_meet_put(const cr_row_meet *m, int source, int64_t k, const cr_row_parts *p);
+/* cr_row_meet_room is the quick way for a holder of a single node, whose parts are whole sums: it
+ * returns where the sums of distinct ids k, k + 1 ... belong, one row behind the other, and lowers
+ * *n to how many of them lie there. NULL: these ids have to be put, because this holder has several
+ * nodes or their rows are cut by columns. */
+float *cr_row_meet_room(const cr_row_meet *m, int source, int64_t k, int64_t *n);
 /* cr_row_meet_close (collective) follows when all parts of all sources are put. */
 CR_CHECKED cr_code cr_row_meet_close(cr_row_meet *m, cr_err *err);
 
@@ -47,8 +52,8 @@ typedef struct cr_met_ids {
     const int64_t *id;
 } cr_met_ids;
 cr_met_ids cr_row_meet_ids(const cr_row_meet *m, int target);
-/* cr_row_meet_get copies the parts of a target's distinct id k, lanes->n_nodes of them at most, for
- * cr_parts_join. */
-void cr_row_meet_get(const cr_row_meet *m, int target, int64_t k, cr_row_parts *p);
+/* cr_row_meet_sums finishes the tree for n distinct ids of a target, from k on. Behind these n
+ * rows, out must have room for the parts of one id: lanes->n_nodes rows. */
+void cr_row_meet_sums(const cr_row_meet *m, int target, int64_t k, int64_t n, float *out);
 
 #endif

@@ -314,8 +314,14 @@ static void meet_item(void *ctx, int64_t item, int thread) {
     const cr_reduce *r = &s->reduce;
     int64_t n = u->groups.v[s->group].n_uniq, k = (item - s->first_piece) * PIECE,
             end = k + PIECE < n ? k + PIECE : n;
-    cr_row_parts p = {.part = u->scratch[thread]};
+    cr_row_parts p;
+    p.part = u->scratch[thread];
     cr_reduce_fetch(r, k, end - k);
+    for (int64_t some = end - k; r->plain && k < end; k += some, some = end - k) {
+        float *sums = cr_row_meet_room(u->meet, number, k, &some);
+        if (!sums) break;
+        cr_reduce_rows(r, k, some, end - k - some, sums);
+    }
     for (; k < end; k++) {
         cr_reduce_ahead(r, k, end);
         cr_reduce_lanes(r, k, &p);
@@ -348,12 +354,7 @@ static void sum_rows(const cr_updater *u, const target *t, int64_t k, int64_t n,
         cr_reduce_rows(&u->sources[t->source].reduce, k, n, more, out);
         return;
     }
-    cr_row_parts p;
-    for (int64_t end = k + n; k < end; k++, out += t->D) {
-        p.part = out;
-        cr_row_meet_get(u->meet, (int)(t - u->targets), k, &p);
-        cr_parts_join(&p, t->D, NULL);
-    }
+    cr_row_meet_sums(u->meet, (int)(t - u->targets), k, n, out);
 }
 
 /* ---- reduce, adjust, sink ---- */
