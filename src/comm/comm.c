@@ -63,6 +63,18 @@ static cr_code wait_limit(double *out, cr_err *err) {
         text, WAIT_S);
 }
 
+/* May ranks of one machine talk through shared memory? */
+static cr_code wants_rings(bool *yes, cr_err *err) {
+    const char *text = getenv("CRANK_RINGS");
+    *yes = !text || strcmp(text, "off") != 0;
+    if (!*yes || !text || strcmp(text, "on") == 0) return CR_OK;
+    return cr_fail(
+        err, CR_EUSAGE,
+        "CRANK_RINGS of the environment is '%.60s' and must be on or off; unset it to let "
+        "ranks of one machine talk through shared memory",
+        text);
+}
+
 /* Learns who all ranks are; it fails on all of them when they run different programs. */
 static cr_code meet_all(cr_comm *c, const cr_place *place, cr_err *err) {
     size_t *at = cr_alloc(((size_t)c->size + 1) * sizeof *at, "ranks");
@@ -81,7 +93,9 @@ static cr_code open_comm(cr_comm **out, const cr_place *place, cr_err *err) {
     cr_err missing;
     char why[CR_COMM_WHY] = "", cure[80];
     double limit;
+    bool near;
     CR_TRY(wait_limit(&limit, err));
+    CR_TRY(wants_rings(&near, err));
     snprintf(cure, sizeof cure, "build crank with %s installed", packages[place->flavour]);
     /* When a rank is killed, UCX below MPI would print a page of addresses in each of the others.
      * It reads the variable as soon as it is loaded. */
@@ -95,7 +109,7 @@ static cr_code open_comm(cr_comm **out, const cr_place *place, cr_err *err) {
     cr_comm *c = cr_alloc(sizeof *c, "a comm");
     c->plug = entry;
     c->blamed = -1;
-    if (!c->plug->start(&c->rank, &c->size, &c->local_rank, &c->local_size, why)) {
+    if (!c->plug->start(near, &c->rank, &c->size, &c->local_rank, &c->local_size, why)) {
         cr_free(c);
         return cr_fail(err, CR_ERUN, "the ranks that %s started cannot meet: %s", place->launcher,
                        why);

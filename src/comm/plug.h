@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#define CR_COMM_ABI 6
+#define CR_COMM_ABI 7
 #define CR_COMM_WHY 256
 /* exchanges that may be under way at a time */
 #define CR_COMM_SLOTS 4
@@ -18,8 +18,10 @@
 typedef struct cr_comm_plug {
     int abi;          /* CR_COMM_ABI of the crank that it was compiled for */
     const char *name; /* "MPICH 4.0.2" once start was called */
-    /* start joins the other ranks; false: why says what is wrong */
-    int (*start)(int *rank, int *size, int *local_rank, int *local_size, char why[CR_COMM_WHY]);
+    /* start joins the other ranks; false: why says what is wrong. near: ranks of one machine may
+     * use shared memory */
+    int (*start)(int near, int *rank, int *size, int *local_rank, int *local_size,
+                 char why[CR_COMM_WHY]);
     /* order: this rank is to be number *rank, as all ranks say of themselves; *rank becomes the
      * number that it has */
     int (*order)(int *rank, char why[CR_COMM_WHY]);

@@ -7,6 +7,9 @@
  *
  * All calls are the ones that return at once, followed by a wait of our own. MPI's own waits poll
  * without giving the core away, which makes ranks that share cores crawl.
+ *
+ * Ranks of one machine use rings in shared memory (rings.h) for exchanges, and for gathering when
+ * all ranks are on it; MPI serves the rest, and everything where rings are not allowed.
  */
 #include "comm/plug.h"
 
@@ -21,6 +24,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "comm/rings.h"
+
 #define PIECE ((size_t)1 << 30)
 
 extern cr_comm_plug cr_comm_plug_of; /* what crank looks for in the library */
@@ -29,12 +34,27 @@ static int n_ranks, self;
 static int *counts; /* room for two lists of n_ranks numbers */
 static char title[64];
 
-/* messages that are under way, by slot */
-static struct flight {
+static cr_rings rings; /* rings.mem is NULL: there are none */
+static int *near;      /* by rank: its number among the ranks of the rings; -1: another machine */
+
+/* A message through a ring. */
+typedef struct load {
+    char *data;
+    size_t n, done;
+    int peer; /* of the rings */
+    bool out;
+} load;
+
+/* messages that are under way, by slot; the last slot is that of gathering */
+#define SLOTS (CR_COMM_SLOTS + 1)
+typedef struct flight {
     MPI_Request *v;
     MPI_Status *status; /* not read; gcc warns of MPICH's MPI_STATUSES_IGNORE */
     int n, cap;
-} flights[CR_COMM_SLOTS];
+    load *loads;
+    int n_loads, cap_loads;
+} flight;
+static flight flights[SLOTS];
 
 /* letters that are being sent, by ticket */
 static struct letters {
@@ -62,7 +82,43 @@ static void name_library(void) {
     snprintf(title, sizeof title, "%s %d.%d.%d", flavour, major, minor, patch);
 }
 
-static int start(int *rank, int *size, int *local_rank, int *local_size, char why[CR_COMM_WHY]) {
+/* Sets up the rings of this machine. Either all of its ranks have them, or none. */
+static void open_rings(MPI_Comm node, bool wished, int local_rank, int local_size) {
+    cr_rings_name name = {.fd = -1};
+    int has = wished && local_size > 1, all = 0;
+    if (local_rank == 0) has = has && cr_rings_make(&rings, local_size, SLOTS, &name);
+    MPI_Bcast(&name, (int)sizeof name, MPI_BYTE, 0, node);
+    if (local_rank != 0) has = has && cr_rings_open(&rings, &name, local_size, SLOTS, local_rank);
+    MPI_Allreduce(&has, &all, 1, MPI_INT, MPI_MIN, node);
+    if (has && all)
+        cr_rings_joined(&rings);
+    else if (has)
+        cr_rings_close(&rings);
+}
+
+/* Finds which ranks are reached through rings. */
+static int find_near(MPI_Comm node, bool wished, int local_rank, char why[CR_COMM_WHY]) {
+    int local_size;
+    MPI_Comm_size(node, &local_size);
+    near = malloc((size_t)n_ranks * sizeof *near);
+    int *global = malloc((size_t)local_size * sizeof *global);
+    if (!near || !global) {
+        free(global);
+        snprintf(why, CR_COMM_WHY, "out of memory for %d ranks", n_ranks);
+        return 0;
+    }
+    for (int r = 0; r < n_ranks; r++)
+        near[r] = -1;
+    open_rings(node, wished, local_rank, local_size);
+    int e = MPI_Allgather(&self, 1, MPI_INT, global, 1, MPI_INT, node);
+    for (int k = 0; rings.mem && k < local_size; k++)
+        near[global[k]] = k;
+    free(global);
+    return fine(e, "finding the ranks of this machine", why);
+}
+
+static int start(int wished, int *rank, int *size, int *local_rank, int *local_size,
+                 char why[CR_COMM_WHY]) {
     int level, e = MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level);
     if (e != MPI_SUCCESS) {
         snprintf(why, CR_COMM_WHY, "MPI does not start (error %d)", e);
@@ -81,6 +137,7 @@ static int start(int *rank, int *size, int *local_rank, int *local_size, char wh
     if (!fine(e, "finding the ranks of this machine", why)) return 0;
     MPI_Comm_rank(node, local_rank);
     MPI_Comm_size(node, local_size);
+    if (!find_near(node, wished, *local_rank, why)) return 0;
     MPI_Comm_free(&node);
     counts = malloc((size_t)n_ranks * 2 * sizeof *counts);
     if (!counts) {
@@ -94,11 +151,17 @@ static int start(int *rank, int *size, int *local_rank, int *local_size, char wh
 }
 
 static int order(int *rank, char why[CR_COMM_WHY]) {
-    if (!fine(MPI_Comm_split(MPI_COMM_WORLD, 0, *rank, &world), "numbering the ranks", why))
-        return 0;
+    static const char what[] = "numbering the ranks";
+    int *old = counts, before = self; /* counts has room for two lists */
+    if (!fine(MPI_Comm_split(MPI_COMM_WORLD, 0, *rank, &world), what, why)) return 0;
     MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN);
     MPI_Comm_rank(world, &self);
     *rank = self;
+    if (!fine(MPI_Allgather(&before, 1, MPI_INT, old, 1, MPI_INT, world), what, why)) return 0;
+    int *moved = old + n_ranks;
+    for (int r = 0; r < n_ranks; r++)
+        moved[r] = near[old[r]];
+    memcpy(near, moved, (size_t)n_ranks * sizeof *near);
     return 1;
 }
 
@@ -172,14 +235,41 @@ static void limit(double seconds) {
     wait_limit = seconds;
 }
 
-/* Waits for requests. A rank that has waited for long leaves its core to the others. */
-static int wait_for(MPI_Request *v, MPI_Status *status, int n, const char *what,
-                    char why[CR_COMM_WHY]) {
+/* Moves what can be moved through rings, of all slots: a peer may wait for any of them. Returns
+ * whether something was. */
+static bool move_loads(void) {
+    bool moved = false;
+    for (int k = 0; k < SLOTS; k++)
+        for (int i = 0; i < flights[k].n_loads; i++) {
+            load *l = &flights[k].loads[i];
+            if (l->done == l->n) continue;
+            size_t n = l->out
+                           ? cr_rings_put(&rings, l->peer, k, l->data + l->done, l->n - l->done)
+                           : cr_rings_take(&rings, l->peer, k, l->data + l->done, l->n - l->done);
+            l->done += n;
+            moved |= n > 0;
+        }
+    return moved;
+}
+
+static bool loads_done(const flight *f) {
+    for (int i = 0; i < f->n_loads; i++)
+        if (f->loads[i].done < f->loads[i].n) return false;
+    return true;
+}
+
+/* Waits until a flight has arrived. A rank that has waited for long leaves its core to the
+ * others. */
+static int wait_for(flight *f, const char *what, char why[CR_COMM_WHY]) {
     double began = 0, looked = 0;
+    int done = f->n == 0;
     for (int64_t tries = 0;; tries++) {
-        int done = 0, e = MPI_Testall(n, v, &done, status);
-        if (!fine(e, what, why)) return 0;
-        if (done) return 1;
+        if (move_loads()) tries = 0, began = 0;
+        if (!done && !fine(MPI_Testall(f->n, f->v, &done, f->status), what, why)) return 0;
+        if (done && loads_done(f)) {
+            f->n_loads = 0;
+            return 1;
+        }
         if (tries < SPINS) continue;
         double now = now_s();
         if (began <= 0) began = looked = now;
@@ -187,6 +277,11 @@ static int wait_for(MPI_Request *v, MPI_Status *status, int n, const char *what,
             sched_yield();
         else
             nanosleep(&nap, NULL);
+        if (done && rings.n < n_ranks) { /* ranks elsewhere may need MPI's help */
+            MPI_Status st;
+            int found;
+            MPI_Iprobe(MPI_ANY_SOURCE, TAG_ASK, world, &found, &st);
+        }
         if (now - looked < LOOK_S) continue;
         looked = now;
         take_calls(TAG_ASK, NULL, true);
@@ -195,6 +290,11 @@ static int wait_for(MPI_Request *v, MPI_Status *status, int n, const char *what,
             return 0;
         }
     }
+}
+
+static int wait_for_one(MPI_Request *r, const char *what, char why[CR_COMM_WHY]) {
+    MPI_Status st;
+    return wait_for(&(flight){.v = r, .status = &st, .n = 1}, what, why);
 }
 
 /* Waits until all ranks are here, for so long at most. */
@@ -230,10 +330,13 @@ static void finish(int quick) {
         MPI_Finalize();
     }
     free(counts);
-    counts = NULL;
-    for (int i = 0; i < CR_COMM_SLOTS; i++) {
+    free(near);
+    counts = near = NULL;
+    cr_rings_close(&rings);
+    for (int i = 0; i < SLOTS; i++) {
         free(flights[i].v);
         free(flights[i].status);
+        free(flights[i].loads);
     }
     memset(flights, 0, sizeof flights);
     free(letters.v);
@@ -250,33 +353,14 @@ static int share(void *data, size_t n, int from, char why[CR_COMM_WHY]) {
     static const char what[] = "sending to all ranks";
     for (size_t at = 0; at < n; at += PIECE) {
         MPI_Request r;
-        MPI_Status st;
         int e = MPI_Ibcast((char *)data + at, (int)piece_of(n, at), MPI_BYTE, from, world, &r);
-        if (!fine(e, what, why) || !wait_for(&r, &st, 1, what, why)) return 0;
+        if (!fine(e, what, why) || !wait_for_one(&r, what, why)) return 0;
     }
     return 1;
 }
 
-static int gather(void *all, const size_t *at, char why[CR_COMM_WHY]) {
-    static const char what[] = "gathering from all ranks";
-    if (at[n_ranks] > INT_MAX) {
-        for (int r = 0; r < n_ranks; r++)
-            if (!share((char *)all + at[r], at[r + 1] - at[r], r, why)) return 0;
-        return 1;
-    }
-    for (int r = 0; r < n_ranks; r++) {
-        counts[r] = (int)(at[r + 1] - at[r]);
-        counts[n_ranks + r] = (int)at[r];
-    }
-    MPI_Request r;
-    MPI_Status st;
-    int e = MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, counts, counts + n_ranks,
-                            MPI_BYTE, world, &r);
-    return fine(e, what, why) && wait_for(&r, &st, 1, what, why);
-}
-
-/* Returns room for one more request; NULL: there is no memory. */
-static MPI_Request *next_request(struct flight *f) {
+/* Returns room for one more request or load; NULL: there is no memory. */
+static MPI_Request *next_request(flight *f) {
     if (f->n == f->cap) {
         int cap = f->cap ? 2 * f->cap : 2 * n_ranks + 2;
         MPI_Request *v = realloc(f->v, (size_t)cap * sizeof *v);
@@ -288,10 +372,26 @@ static MPI_Request *next_request(struct flight *f) {
     }
     return &f->v[f->n++];
 }
+static load *next_load(flight *f) {
+    if (f->n_loads == f->cap_loads) {
+        int cap = f->cap_loads ? 2 * f->cap_loads : 2 * rings.n;
+        load *v = realloc(f->loads, (size_t)cap * sizeof *v);
+        if (!v) return NULL;
+        f->loads = v;
+        f->cap_loads = cap;
+    }
+    return &f->loads[f->n_loads++];
+}
 
-/* Sends or receives n bytes in pieces. Both sides know n, and messages of one pair and slot arrive
- * in the order in which they were sent. */
-static int post(struct flight *f, int slot, bool out, char *data, size_t n, int rank) {
+/* Sends or receives n bytes, through a ring or in pieces. Both sides know n, and messages of one
+ * pair and slot arrive in the order in which they were sent. */
+static int post(int slot, bool out, char *data, size_t n, int rank) {
+    flight *f = &flights[slot];
+    if (near[rank] >= 0) {
+        load *l = n > 0 ? next_load(f) : NULL;
+        if (l) *l = (load){.data = data, .n = n, .peer = near[rank], .out = out};
+        return l || n == 0 ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    }
     for (size_t at = 0; at < n; at += PIECE) {
         MPI_Request *r = next_request(f);
         if (!r) return MPI_ERR_NO_MEM;
@@ -302,29 +402,59 @@ static int post(struct flight *f, int slot, bool out, char *data, size_t n, int 
     return MPI_SUCCESS;
 }
 
-static int exchange(int slot, const void *out, const size_t *out_at, void *in, const size_t *in_at,
-                    char why[CR_COMM_WHY]) {
-    struct flight *f = &flights[slot];
+/* Gathers through rings. */
+static int gather_near(char *all, const size_t *at, const char *what, char why[CR_COMM_WHY]) {
     int e = MPI_SUCCESS;
-    f->n = 0;
+    for (int d = 1; d < n_ranks && e == MPI_SUCCESS; d++) {
+        int to = (self + d) % n_ranks;
+        e = post(CR_COMM_SLOTS, true, all + at[self], at[self + 1] - at[self], to);
+    }
     for (int d = 1; d < n_ranks && e == MPI_SUCCESS; d++) {
         int from = (self + n_ranks - d) % n_ranks;
-        e = post(f, slot, false, (char *)in + in_at[from], in_at[from + 1] - in_at[from], from);
+        e = post(CR_COMM_SLOTS, false, all + at[from], at[from + 1] - at[from], from);
+    }
+    return fine(e, what, why) && wait_for(&flights[CR_COMM_SLOTS], what, why);
+}
+
+static int gather(void *all, const size_t *at, char why[CR_COMM_WHY]) {
+    static const char what[] = "gathering from all ranks";
+    if (rings.mem && rings.n == n_ranks) return gather_near(all, at, what, why);
+    if (at[n_ranks] > INT_MAX) {
+        for (int r = 0; r < n_ranks; r++)
+            if (!share((char *)all + at[r], at[r + 1] - at[r], r, why)) return 0;
+        return 1;
+    }
+    for (int r = 0; r < n_ranks; r++) {
+        counts[r] = (int)(at[r + 1] - at[r]);
+        counts[n_ranks + r] = (int)at[r];
+    }
+    MPI_Request r;
+    int e = MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, counts, counts + n_ranks,
+                            MPI_BYTE, world, &r);
+    return fine(e, what, why) && wait_for_one(&r, what, why);
+}
+
+static int exchange(int slot, const void *out, const size_t *out_at, void *in, const size_t *in_at,
+                    char why[CR_COMM_WHY]) {
+    int e = MPI_SUCCESS;
+    flights[slot].n = 0;
+    for (int d = 1; d < n_ranks && e == MPI_SUCCESS; d++) {
+        int from = (self + n_ranks - d) % n_ranks;
+        e = post(slot, false, (char *)in + in_at[from], in_at[from + 1] - in_at[from], from);
     }
     for (int d = 1; d < n_ranks && e == MPI_SUCCESS; d++) {
         int to = (self + d) % n_ranks;
         /* MPI takes no const, and does not write */
-        e = post(f, slot, true, (char *)(uintptr_t)out + out_at[to], out_at[to + 1] - out_at[to],
-                 to);
+        e = post(slot, true, (char *)(uintptr_t)out + out_at[to], out_at[to + 1] - out_at[to], to);
     }
     size_t own = out_at[self + 1] - out_at[self];
     if (own > 0) memcpy((char *)in + in_at[self], (const char *)out + out_at[self], own);
+    move_loads();
     return fine(e, "exchanging with other ranks", why);
 }
 
 static int arrived(int slot, char why[CR_COMM_WHY]) {
-    return wait_for(flights[slot].v, flights[slot].status, flights[slot].n,
-                    "exchanging with other ranks", why);
+    return wait_for(&flights[slot], "exchanging with other ranks", why);
 }
 
 /* ---- letters ---- */
@@ -379,9 +509,8 @@ static int peek(int *found, int *from, size_t *n, char why[CR_COMM_WHY]) {
 static int take_letter(int from, void *data, size_t n, char why[CR_COMM_WHY]) {
     static const char what[] = "receiving a letter";
     MPI_Request r;
-    MPI_Status st;
     return fine(MPI_Irecv(data, (int)n, MPI_BYTE, from, TAG_LETTER, world, &r), what, why) &&
-           wait_for(&r, &st, 1, what, why);
+           wait_for_one(&r, what, why);
 }
 
 cr_comm_plug cr_comm_plug_of = {

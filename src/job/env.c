@@ -108,6 +108,10 @@ const cr_env cr_envs[] = {
      "seconds that a rank waits for the others in one exchange before it names those that do not "
      "answer and ends the job; not set: 1800",
      NULL, false},
+    {"CRANK_RINGS", CR_ENV_TEXT, NULL, NULL,
+     "`off`: ranks of one machine talk through MPI only, not through shared memory of crank's own; "
+     "results are the same; not set: `on`",
+     NULL, false},
     {"CRANK_BATCH_RANKS", CR_ENV_TEXT, NULL, NULL,
      "set by `crank launch`: the number of ranks whose rows make the global batch, also when a "
      "restarted job has fewer or more",

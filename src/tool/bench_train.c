@@ -197,8 +197,14 @@ static void add_times(const cr_bench_opts *o, const run *r, cr_bench *out) {
 }
 
 /* The stream comes last, because its arrays would count in the peak of memory. */
+/* Returns what all ranks reach together of a limit that each of them measured, all at the same
+ * time. */
+static double of_ranks(const cr_bench_data *d, double here) {
+    return d->j.comm ? cr_bench_total(d->j.comm, here) : here;
+}
+
 static void add_bytes(cr_bench *out, const cr_bench_data *d, double rows_per_s, double per_row) {
-    double stream = cr_bench_stream(d->j.pool, 0.3);
+    double stream = of_ranks(d, cr_bench_stream(d->j.pool, 0.3));
     cr_bench_add(out, "bytes_per_row", per_row, "bytes");
     cr_bench_add(out, "bytes_per_s", rows_per_s * per_row, "bytes/s");
     if (!(stream > 0)) return;
@@ -235,11 +241,10 @@ static cr_code measure(const cr_bench_opts *o, cr_bench_data *d, run *r, cr_benc
         best = B / t.best;
         median = B / t.median;
     }
-    double peak = cr_bench_peak(d->j.pool, d->j.mo.products, 0.3);
+    double peak = of_ranks(d, cr_bench_peak(d->j.pool, d->j.mo.products, 0.3));
     cr_bench_add(out, "rows_per_s", best, "rows/s");
     cr_bench_add(out, "rows_per_s_median", median, "rows/s");
-    double cpu = o->comm ? cr_bench_total(o->comm, r->cpu) : r->cpu;
-    cr_bench_add(out, "rows_per_cpu_s", (double)(r->step - 1) * B / cpu, "rows/s");
+    cr_bench_add(out, "rows_per_cpu_s", (double)(r->step - 1) * B / of_ranks(d, r->cpu), "rows/s");
     cr_bench_add(out, "batch_size", B, "rows");
     cr_bench_add(out, "threads", cr_pool_threads(d->j.pool), "");
     cr_bench_add(out, "steps", (double)r->step, "");

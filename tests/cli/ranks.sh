@@ -33,6 +33,16 @@ for kind in table_wise row_wise table_row_wise; do
     same_run $kind
     grep -q "\"sharding_type\": \"$kind\"" $kind/plan.json || fail "$(cat $kind/plan.json)"
 done
+# The same through MPI alone, as between machines, and a wish that is neither
+for kind in data_parallel row_wise; do
+    # shellcheck disable=SC2086,SC2046
+    CRANK_RINGS=off run ranks 2 crank train tiny.yaml --model_dir mpi_$kind --threads 1 $settings $(placed $kind) --set data_config.batch_size=60
+    ends 0
+    same_run mpi_$kind
+done
+CRANK_RINGS=yes run ranks 2 crank train tiny.yaml --model_dir no --threads 1
+ends 2
+grep -q "CRANK_RINGS of the environment is 'yes' and must be on or off" "$err" || fail "$(cat "$err")"
 # the bytes that ranks send are at most 1.2 times the least that the placing needs
 for kind in data_parallel table_wise row_wise; do
     # shellcheck disable=SC2046

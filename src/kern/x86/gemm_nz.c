@@ -342,18 +342,28 @@ void KERN(gemm_nz)(float *C, int64_t ldc, const float *A, int64_t lda, const flo
     }
 }
 
+enum { TN_ROWS = 56 }; /* rows of a block of B in gemm_nz_tn */
+
+/* pack_block copies rows of a strip of B side by side. Where they lie they are a row of the whole
+ * matrix apart, often a power of two, and would throw each other out of the first-level cache. */
+CR_INLINE void pack_block(float *out, int64_t w, const float *b, int64_t ldb, int64_t kb,
+                          int64_t nc) {
+    for (int64_t r = 0; r < kb; r++, out += w, b += ldb)
+        for (int64_t i = 0; i < nc; i += VL)
+            vstore(out + i, vload_first(b + i, nc - i));
+}
+
 void KERN(gemm_nz_tn)(float *C, int64_t ldc, const float *A, int64_t lda, const float *B,
                       int64_t ldb, int64_t M, int64_t N, int64_t K, int flags) {
+    float block[TN_ROWS * NV * VL];
     int64_t w = cr_gemm_nz_strip(N) < NV * VL ? cr_gemm_nz_strip(N) : NV * VL;
     for (int64_t n = 0; n < N; n += w) {
-        int64_t k = 0, most = block_rows(K, most_rows(w));
+        int64_t k = 0, nc = N - n < w ? N - n : w, most = block_rows(K, TN_ROWS);
         do {
             int64_t kb = K - k < most ? K - k : most;
-            job j = {.b = B + k * ldb + n,
-                     .sa = lda,
-                     .sb = ldb,
-                     .nc = N - n < w ? N - n : w,
-                     .from_c = k > 0 || flags & CR_GEMM_ACC};
+            pack_block(block, w, B + k * ldb + n, ldb, kb, nc);
+            job j = {
+                .b = block, .sa = lda, .sb = w, .nc = nc, .from_c = k > 0 || flags & CR_GEMM_ACC};
             block_tn(&j, C + n, ldc, A + k * lda, lda, M, kb);
             k += kb;
         } while (k < K);
