@@ -12,6 +12,7 @@ work (one rank only).
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -67,7 +68,7 @@ def main():
     p.add_argument("--threads", type=int, default=1)
     p.add_argument("--seconds", type=float, default=2)
     p.add_argument("--rows", type=int, default=40000)
-    p.add_argument("--launch", default="mpiexec")
+    p.add_argument("--launch", default=next((p for p in ("mpiexec.hydra", "mpiexec") if shutil.which(p)), "mpiexec"))
     p.add_argument("--machine", help="file with the figures of the machine; else it is measured for each case")
     p.add_argument("--bytes", action="store_true")
     p.add_argument("--parts", action="store_true", help="also print the measured parts")
