@@ -11,7 +11,7 @@ need() { # need PACKAGE TEST...: the package when the test fails
     shift
     if ! "$@" >/dev/null 2>&1; then missing="$missing $pkg"; fi
 }
-have() { command -v "$1"; }
+have() { command -v "$1" || command -v "/usr/sbin/$1"; }
 # a library is there when its header compiles and links
 lib() { # lib HEADER LINK
     command -v cc && printf '#include <%s>\nint main(void) { return 0; }\n' "$1" |
@@ -54,6 +54,10 @@ for set_ in "${@:-build}"; do
     full)
         need openmpi-bin have mpirun.openmpi
         need libopenmpi-dev pkg-config --exists ompi-c
+        need munge have munged
+        need slurmctld have slurmctld
+        need slurmd have slurmd
+        need slurm-client have srun
         need clang have clang
         need clang-tidy have clang-tidy
         need cppcheck have cppcheck

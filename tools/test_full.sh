@@ -1,7 +1,7 @@
 #!/bin/sh
 # test_full.sh [BUILD_DIR [STEP...]] - the full tier: the quick tier, then the same tests under
-# sanitizers and valgrind, several hosts, Parquet beside other implementations, faults, a toy of every kind added,
-# fuzzing, and the linters. Steps: quick products hosts parquet faults extend asan tsan valgrind fuzz clang tidy cppcheck.
+# sanitizers and valgrind, several hosts, Slurm, Parquet beside other implementations, faults, a toy of every kind added,
+# fuzzing, and the linters. Steps: quick products hosts slurm parquet faults extend asan tsan valgrind fuzz clang tidy cppcheck.
 #
 # Every step runs, whatever the ones before it found. The last line adds up all cases; a step
 # without cases of its own (a linter, a fuzzer) is one case.
@@ -9,7 +9,7 @@ set -u
 cd "$(dirname "$0")/.."
 build=${1:-build}
 [ $# -eq 0 ] || shift
-[ $# -gt 0 ] || set -- quick products hosts parquet faults extend asan tsan valgrind fuzz clang tidy cppcheck
+[ $# -gt 0 ] || set -- quick products hosts slurm parquet faults extend asan tsan valgrind fuzz clang tidy cppcheck
 fuzz_seconds=${FUZZ_SECONDS:-30}
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
@@ -45,12 +45,25 @@ products() { # models that learn to a known score, with the other kinds of matri
         done
     done
 }
-hosts() { # 77: this machine cannot make network namespaces; it says why
-    sh tests/mpi/hosts.sh "$build/crank"
+or_skip() { # or_skip COMMAND...: 77 means that this machine cannot run it; it says why
+    "$@"
     code=$?
     [ $code -ne 77 ] || { echo "0 passed, 0 failed, 1 skipped"; return 0; }
     return $code
 }
+hosts() {
+    passed_=0 failed_=0 skipped_=0
+    for test in hosts mpirun pods; do
+        or_skip sh "tests/mpi/$test.sh" "$build/crank" >"$tmp/log" 2>&1 || failed_=$((failed_ + 1))
+        cat "$tmp/log"
+        # shellcheck disable=SC2046
+        set -- $(tail -n 1 "$tmp/log" | sed -n 's/^\([0-9]*\) passed, [0-9]* failed, \([0-9]*\) skipped$/\1 \2/p')
+        passed_=$((passed_ + ${1:-0})) skipped_=$((skipped_ + ${2:-0}))
+    done
+    echo "$passed_ passed, $failed_ failed, $skipped_ skipped"
+    [ $failed_ -eq 0 ]
+}
+slurm() { or_skip sh tests/slurm/srun.sh "$build/crank"; }
 parquet() { sh tests/parquet/run.sh "$build"; }
 faults() { sh tools/test_faults.sh "$build"; }
 extend() { sh tools/test_extend.sh; }
@@ -110,7 +123,7 @@ skipped=0
 for step; do
     printf '\n== %s\n' "$step"
     case $step in
-    quick | products | hosts | parquet | faults | extend | asan | tsan | fuzz | tidy) call=$step ;;
+    quick | products | hosts | slurm | parquet | faults | extend | asan | tsan | fuzz | tidy) call=$step ;;
     valgrind | clang | cppcheck) call=${step}_ ;;
     *)
         echo "test_full.sh: no step '$step'" >&2

@@ -9,6 +9,11 @@
 
 #include <stdatomic.h>
 
+/* Platforms that end a job (scancel, a deleted pod) send SIGTERM to every process, some of them
+ * twice, and a launcher passes on what it got. What follows a signal so soon is therefore the same
+ * wish to stop, and no impatient user; only SIGINT comes from a keyboard. */
+#define CR_STOP_SAME_S 2.0
+
 extern atomic_int cr_stop_requested;
 
 #endif

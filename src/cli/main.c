@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cpu.h"
@@ -31,12 +32,21 @@
 #define ENTRY(c) &cr_cmd_##c,
 static const cr_cmd *const commands[] = {CR_COMMANDS(ENTRY) NULL};
 
+static double now_s(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
 static void on_signal(int sig) {
+    static volatile double first;
     if (cr_stop_requested) {
+        if (sig != SIGINT && now_s() - first < CR_STOP_SAME_S) return;
         signal(sig, SIG_DFL);
         raise(sig);
         return;
     }
+    first = now_s();
     cr_stop_requested = 1;
     cr_guard_stop();
 }
@@ -231,8 +241,11 @@ static cr_code run_command(cr_ui *ui, int argc, char **argv) {
     CR_TRY(open_log(ui, ranks.log_dir, level, argc, argv));
     if (ui->cmd->takes_config) cr_env_check(&ui->diag);
     CR_TRY(check_paths(ui, &s.spec, args));
-    if (ui->cmd->job && ui->place.size == 1 && cr_wrap_env(&err) != CR_OK)
+    if (ui->cmd->job && ui->place.size == 1 && cr_wrap_env(&err) != CR_OK) {
+        const char *task = getenv("SLURM_PROCID");
+        if (task && strcmp(task, "0") != 0) return err.code; /* the first task says it for all */
         return cr_ui_fail(ui, &err);
+    }
     check_cpu_level(ui);
     cr_kern_init();
     return ui->cmd->run(ui, args);
@@ -293,7 +306,11 @@ int main(int argc, char **argv) {
         cr_buf_clear(&out);
         code = CR_EUSAGE;
     } else {
-        if ((code = cr_place_find(&ui.place, &err)) != CR_OK) (void)cr_ui_fail(&ui, &err);
+        /* A command that starts ranks is none itself, also where srun gives PMI's variables to the
+         * one launcher of every node. */
+        ui.place.size = 1;
+        if (!ui.cmd->wraps && (code = cr_place_find(&ui.place, &err)) != CR_OK)
+            (void)cr_ui_fail(&ui, &err);
         if (ui.place.rank > 0) cr_ui_mute(); /* the first rank speaks for all */
         if (code == CR_OK) code = run_command(&ui, argc - first, argv + first);
         if (code == CR_OK && ui.next) {

@@ -274,9 +274,25 @@ cr_code cr_wrap_find(const cr_cmd *const *cmds, int argc, char **argv, const cr_
     return *cmd ? CR_OK : unknown_module(cmds, prog, module, err);
 }
 
+/* srun starts its tasks without MPI unless it is told which: each of them would then do the whole
+ * work, all in one model_dir. */
+static cr_code check_srun(cr_err *err) {
+    const char *tasks = getenv("SLURM_STEP_NUM_TASKS");
+    int64_t n;
+    if (!tasks || getenv("PMI_SIZE") || !cr_parse_i64(tasks, strlen(tasks), &n) || n < 2)
+        return CR_OK;
+    return usage(err,
+                 "srun started %s tasks without MPI, and each of them would do the whole work; "
+                 "start ranks with 'srun --mpi=pmi2' (MPICH) or 'srun --mpi=pmix' (Open MPI), or "
+                 "one 'crank launch' per node; for %s runs that have nothing to do with each "
+                 "other, unset SLURM_STEP_NUM_TASKS",
+                 tasks, tasks);
+}
+
 cr_code cr_wrap_env(cr_err *err) {
     const char *world = getenv("WORLD_SIZE");
     int64_t n;
+    CR_TRY(check_srun(err));
     if (!world || !*world) return CR_OK;
     if (!cr_parse_i64(world, strlen(world), &n) || n < 1)
         return usage(err,

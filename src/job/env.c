@@ -101,6 +101,12 @@ const cr_env cr_envs[] = {
      NULL, false},
     {"SLURM_NTASKS", CR_ENV_TEXT, NULL, NULL, "set by `srun --mpi=pmix`: how many ranks there are",
      NULL, false},
+    {"SLURM_STEP_NUM_TASKS", CR_ENV_TEXT, NULL, NULL,
+     "set by `srun`: how many tasks it started; tasks without MPI that would all do the same work "
+     "are refused",
+     NULL, false},
+    {"SLURM_PROCID", CR_ENV_TEXT, NULL, NULL, "set by `srun`: which of its tasks this process is",
+     NULL, false},
     {"PMI_FD", CR_ENV_TEXT, NULL, NULL,
      "set by MPICH's `mpiexec` and `crank launch`: the socket on which a rank says that it leaves",
      NULL, false},

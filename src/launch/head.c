@@ -339,9 +339,12 @@ static bool take_wish(cr_head *h, cr_node *x, int sig, double now) {
     if (h->phase == CR_HEAD_OVER || x->leaving) return true;
     if (sig < 1 || sig > 31) sig = SIGTERM;
     if (cr_meet_may_leave(h, x, sig)) return cr_meet_leave(h, x, sig, now);
-    bool again = h->signal != 0;
+    /* a platform that ends a job sends the signal to all nodes; only the second one of the same
+     * node comes from someone who does not want to wait */
+    bool first = h->signal == 0, again = x->wished;
+    x->wished = true;
     h->signal = sig;
-    if (!h->l->layout.standalone && !again)
+    if (!h->l->layout.standalone && first)
         cr_head_tell(h, CR_LOG_INFO, "signal %d (%s) came at host %s: the job ends on all nodes",
                      sig, strsignal(sig), x->host);
     if (h->phase == CR_HEAD_MEET)

@@ -24,6 +24,7 @@ typedef struct cr_node {
     bool running;        /* its ranks are not known to have ended */
     bool fenced;         /* its ranks wait at the barrier */
     bool leaving;        /* it takes no part in the next generation */
+    bool wished;         /* a signal that came there ends the job */
     int want, index, first;
     int64_t arrival;
     char host[64];

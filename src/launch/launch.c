@@ -17,6 +17,7 @@
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/stop.h"
 #include "launch/agent.h"
 #include "launch/head.h"
 
@@ -80,6 +81,7 @@ typedef struct run {
     cr_head head;
     bool has_head;
     int signals, n_wishes;
+    double wished; /* when the last signal came that counted */
 } run;
 
 /* Ctrl-Z: ranks have process groups of their own, so the terminal stops the launcher alone. Node 0
@@ -94,13 +96,21 @@ static void pause_all(const run *r) {
     cr_ranks_signal(ranks, late ? SIGKILL : SIGCONT);
 }
 
+/* See CR_STOP_SAME_S. */
+static bool is_the_same(run *r, int sig) {
+    double now = cr_now();
+    if (sig != SIGINT && r->n_wishes > 0 && now - r->wished < CR_STOP_SAME_S) return true;
+    r->wished = now;
+    return false;
+}
+
 static void take_signals(run *r) {
     struct signalfd_siginfo info;
     while (read(r->signals, &info, sizeof info) == (ssize_t)sizeof info) {
         int sig = (int)info.ssi_signo;
         if (sig == SIGTSTP)
             pause_all(r);
-        else if (sig != SIGCHLD)
+        else if (sig != SIGCHLD && !is_the_same(r, sig))
             cr_agent_wish(&r->agent, sig, ++r->n_wishes);
     }
 }

@@ -220,7 +220,7 @@ static bool same_env(const cr_machine *m, const char *a, const char *b) {
 }
 
 static cr_code check_started(const cr_machine *m, cr_err *err) {
-    const char *local = m->env("SLURM_LOCALID");
+    const char *local = m->env("SLURM_LOCALID"), *tasks = m->env("SLURM_STEP_TASKS_PER_NODE");
     /* srun itself gives PMI's variables to its tasks where pmi2 is its default */
     bool by_srun =
         same_env(m, "PMI_SIZE", "SLURM_NTASKS") && same_env(m, "PMI_RANK", "SLURM_PROCID");
@@ -231,7 +231,8 @@ static cr_code check_started(const cr_machine *m, cr_err *err) {
         return usage(err, "mpirun or mpiexec has already started this process as a rank; leave out "
                           "one of both: 'mpiexec -n N crank train CONFIG' or 'crank launch "
                           "--nproc-per-node N -- train CONFIG'");
-    if (local && strcmp(local, "0") != 0)
+    /* "2(x3),1": the first of several launchers on a node is refused like the others */
+    if (local && (strcmp(local, "0") != 0 || (tasks && strtol(tasks, NULL, 10) > 1)))
         return usage(err,
                      "srun has started several launchers on this node (SLURM_LOCALID=%.20s); "
                      "start one: srun --ntasks-per-node=1 crank launch --nproc-per-node N ...",

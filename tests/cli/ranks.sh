@@ -230,6 +230,22 @@ for r in 0 1 2; do
     n=$(grep -o '"ProfilerStep#2",[^}]*"pid": '$r',' traced/trace.json | wc -l)
     [ "$n" -eq 1 ] || fail "$n times step 2 of rank $r in trace.json"
 done
+# rows that do not fill the last batch of an epoch: 7 are left, all of the first rank, and the others end with it
+head -n 608 train.csv >rest.csv
+# shellcheck disable=SC2086
+run crank train tiny.yaml --model_dir rest1 --train_input_path rest.csv --threads 2 $settings --set data_config.batch_size=120
+ends 0
+# shellcheck disable=SC2086
+run ranks 3 crank train tiny.yaml --model_dir rest3 --train_input_path rest.csv --threads 1 $settings --set data_config.batch_size=40
+ends 0
+same_weights rest1 rest3
+# a row that cannot be read, which is one rank's, ends all and is told once
+sed '300s/^\([^,]*\),[^,]*,/\1,x,/' train.csv >bad.csv
+# shellcheck disable=SC2086
+run ranks 2 crank train tiny.yaml --model_dir wrong --train_input_path bad.csv --threads 1 $settings --set data_config.batch_size=60
+ends 3
+[ "$(grep -c "bad.csv:300: column 'user', value 'x'" "$err")" -eq 1 ] || fail "$(cat "$err")"
+rm -r wrong
 # mistakes are told once
 run ranks 2 crank train tiny.yaml --model_dir wrong --set data_config.batch_siz=3
 ends 2

@@ -8,68 +8,16 @@
 set -u
 [ $# -ge 1 ] && [ -x "$1" ] || { echo "usage: hosts.sh CRANK [quick]" >&2; exit 2; }
 CRANK=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
-CLI=$(cd "$(dirname "$0")/../cli" && pwd)
-[ -f "$(dirname "$CRANK")/comm-mpich.so" ] || { echo "crank was built without comm-mpich.so (package libmpich-dev)"; exit 77; }
-[ "$(id -u)" -eq 0 ] || { echo "network namespaces need root"; exit 77; }
-command -v ip >/dev/null && command -v unshare >/dev/null || { echo "ip or unshare is not installed"; exit 77; }
-tag=cr$$
-ip netns add "${tag}n0" 2>/dev/null || { echo "network namespaces are not allowed here"; exit 77; }
-CASE_DIR=$(mktemp -d "${TMPDIR:-/tmp}/crank-hosts.XXXXXX")
-WEIGHTS_DIFF=$(dirname "$CRANK")/tests/cli/weights_diff
-mark=CRANK_TEST_MARK=$tag.$(date +%s)
-export "${mark?}" CASE_DIR WEIGHTS_DIFF CLI CRANK
 HOSTS=3
-clean() {
-    for p in $(ours .); do kill -9 "$p" 2>/dev/null; done
-    for i in $(seq 0 $((HOSTS - 1))); do ip netns del "${tag}n$i" 2>/dev/null; done
-    ip link del "${tag}b" 2>/dev/null
-}
-trap clean EXIT
-ours() { # ours PATTERN: processes of this test whose command line fits
-    for p in /proc/[0-9]*; do
-        [ "${p#/proc/}" != $$ ] || continue
-        grep -qz "^$mark\$" "$p/environ" 2>/dev/null || continue
-        tr '\0' ' ' <"$p/cmdline" 2>/dev/null | grep -q -- "$1" && echo "${p#/proc/}"
-    done
-}
-none_left() {
-    for i in $(seq 40); do
-        left=$(ours 'crank \(launch\|train\)')
-        [ -n "$left" ] || return 0
-        sleep 0.05
-    done
-    fail "still running: $(for p in $left; do tr '\0' ' ' <"/proc/$p/cmdline"; echo; done)"
-}
+. "$(dirname "$0")/net.sh"
 
-# ---- the network ----
-ip link add "${tag}b" type bridge && ip link set "${tag}b" up || { echo "a bridge is not allowed here"; exit 77; }
-for i in $(seq 0 $((HOSTS - 1))); do
-    [ "$i" -eq 0 ] || ip netns add "${tag}n$i"
-    ip link add "${tag}v$i" type veth peer name eth0 netns "${tag}n$i"
-    ip link set "${tag}v$i" master "${tag}b" up
-    ip netns exec "${tag}n$i" ip addr add "10.77.0.$((i + 1))/24" dev eth0
-    ip netns exec "${tag}n$i" ip link set eth0 up
-    ip netns exec "${tag}n$i" ip link set lo up
-done
-
-# ---- the words of a test ----
-cd "$CASE_DIR" || exit 1
-. "$CLI/lib.sh"
-mpi_leaks
-tiny_config
-tiny_data 960 64
-CRANK_JOB_SECRET=$(od -An -N16 -tx1 /dev/urandom | tr -d " \n") # nodes of another run of this test are strangers
-UCX_TLS=self,tcp # namespaces of one machine could share memory, and hosts cannot
-export CRANK_JOB_SECRET UCX_TLS
-settings="--set data_config.batch_size=10 --set train_config.lanes=8 --set train_config.save_checkpoints_steps=4 --set train_config.num_epochs=2"
-# host I DIR FLAGS...: crank launch on host I, as $pid_I, with 2 ranks; files of the folder etc are those of its /etc
+# host I DIR FLAGS...: crank launch on host I, as $pid_I, with 2 ranks
 host() {
     i=$1
     dir=$2
     shift 2
     # shellcheck disable=SC2086
-    unshare --uts --mount sh -c 'hostname host$0; for f in etc/*; do [ ! -f "$f" ] || mount --bind "$f" "/$f"; done; exec ip netns exec "$@"' "$i" "${tag}n$i" "$CRANK" launch --master_addr 10.77.0.1 \
-        --nproc-per-node 2 --fault_timeout 3 "$@" -- train tiny.yaml --model_dir "$dir" $settings ${more:-} >"out.$i" 2>"err.$i" &
+    on "$i" "$CRANK" launch --master_addr 10.77.0.1 --nproc-per-node 2 --fault_timeout 3 "$@" -- train tiny.yaml --model_dir "$dir" $settings ${more:-} >"out.$i" 2>"err.$i" &
     eval "pid_$i=$!"
     last="crank launch $* on host $i into $dir"
 }
@@ -85,16 +33,7 @@ both_held() {
     export CRANK_TEST_KILL CRANK_TEST_KILL_IF
     both "$@"
     unset CRANK_TEST_KILL CRANK_TEST_KILL_IF
-    until_held "$1"
-}
-until_held() {
-    for k in $(seq 3000); do
-        for held in $(ours "crank train.*--model_dir $1"); do
-            if grep -qz '^RANK=3$' "/proc/$held/environ" 2>/dev/null && grep -q '^State:.T' "/proc/$held/status" 2>/dev/null; then return; fi
-        done
-        sleep 0.02
-    done
-    fail "rank 3 did not come to its step: $(tail -n 5 err.0 err.1)"
+    until_stopped_in "$1"
 }
 host_ends() { # host_ends I CODE
     eval "p=\$pid_$1"
@@ -103,37 +42,10 @@ host_ends() { # host_ends I CODE
     wait "$p" || code=$?
     [ "$code" -eq "$2" ] || fail "host $1 ended with $code, expected $2: $(cat "err.$1")"
 }
-until_text() { # until_text FILE TEXT
-    for k in $(seq 1200); do
-        grep -q -- "$2" "$1" 2>/dev/null && return
-        sleep 0.05
-    done
-    fail "'$2' did not come to $1: $(tail -n 5 "$1")"
-}
 tells() { # tells I TEXT: one line of host I, and no other line like it
     [ "$(grep -c -- "$2" "err.$1")" -eq 1 ] || fail "host $1 does not say '$2' once: $(cat "err.$1")"
 }
-since() { now=$(date +%s); }
-within() { # within SECONDS since `since`
-    [ $(($(date +%s) - now)) -le "$1" ] || fail "it took $(($(date +%s) - now)) s, more than $1"
-}
-n_passed=0
-n_skipped=0
-passed() {
-    echo "ok: $*"
-    n_passed=$((n_passed + 1))
-}
-finish() {
-    clean
-    trap - EXIT
-    rm -rf "$CASE_DIR"
-    echo "$n_passed passed, 0 failed, $n_skipped skipped"
-    exit 0
-}
-out=$CASE_DIR/out
-err=$CASE_DIR/err
 
-"$CRANK" train tiny.yaml --model_dir one --threads 2 --quiet $settings --set data_config.batch_size=40 >/dev/null || fail "one process"
 both two
 host_ends 0 0
 host_ends 1 0
@@ -194,22 +106,22 @@ passed "a killed node 0 that comes back: from the last checkpoint, the same byte
 
 both_held cut
 since
-ip link set "${tag}v1" down
+cut_link 1
 kill -CONT "$held"
 host_ends 0 137
 host_ends 1 137
 within 10
 tells 0 "crank launch: host host1 with ranks 2 to 3 is gone: nothing was heard of it for 5 s"
 tells 1 "crank launch: node 0 at 10.77.0.1:29500 is gone: nothing was heard of it for 3 s"
-ip link set "${tag}v1" up
+heal_link 1
 none_left
 passed "a cut link"
 
 both_held heal --max_restarts 2
-ip link set "${tag}v1" down
+cut_link 1
 kill -CONT "$held"
 until_text err.0 "restart 1 of 2, from the last checkpoint"
-ip link set "${tag}v1" up
+heal_link 1
 host_ends 0 0
 host_ends 1 0
 same_weights one heal
@@ -243,6 +155,15 @@ host_ends 0 0
 host_ends 1 0
 same_weights one term
 passed "Ctrl-C at another host: a checkpoint everywhere, and the same bytes from there"
+
+both_held platform --fault_timeout 20 # a platform ends the job: SIGTERM everywhere, and more than one
+for p in $pid_1 $pid_0 $held $pid_1 $pid_0; do kill -TERM "$p"; done
+kill -CONT "$held"
+host_ends 0 143
+host_ends 1 143
+tells 0 "stopped by a signal; the checkpoint is saved"
+none_left
+passed "SIGTERM at all hosts at once: a checkpoint"
 
 host 1 bad --nnodes 2 --node_rank 1
 more="--train_input_path missing.csv" host 0 bad --nnodes 2 --node_rank 0
@@ -305,8 +226,7 @@ if ip netns exec "${tag}n1" ip addr add fd77::2/64 dev eth0 nodad 2>/dev/null &&
     none_left
     passed "addresses and resolvers that do not answer are told, and Ctrl-C ends at once"
 else
-    echo "skipped: no IPv6 here"
-    n_skipped=$((n_skipped + 1))
+    skipped "no IPv6 here"
 fi
 
 # a firewall that lets only the master port through: what the ranks send to each other vanishes
@@ -324,8 +244,7 @@ if vanish 0 10.77.0.2 sport 2>/dev/null && vanish 1 10.77.0.1 dport 2>/dev/null;
     none_left
     passed "filtered ports between the ranks"
 else
-    echo "skipped: no rules for ports here"
-    n_skipped=$((n_skipped + 1))
+    skipped "no rules for ports here"
 fi
 for i in 0 1; do
     ip netns exec "${tag}n$i" ip rule del pref 10 2>/dev/null
@@ -356,7 +275,7 @@ CRANK_TEST_KILL_IF="RANK=1 TORCHELASTIC_RESTART_COUNT=1"
 # shellcheck disable=SC2086
 host 0 elastic $elastic
 unset CRANK_TEST_KILL CRANK_TEST_KILL_IF
-until_held elastic
+until_stopped_in elastic
 kill -9 "$pid_1"
 wait "$pid_1"
 until_text err.0 "] 2 ranks: the first step was done"
@@ -384,7 +303,6 @@ if ip netns exec "${tag}n1" tc qdisc add dev eth0 root netem delay 5ms loss 1% 2
     ip netns exec "${tag}n1" tc qdisc del dev eth0 root
     passed "a link with 5 ms of delay and 1 % of loss"
 else
-    echo "skipped: tc has no netem here"
-    n_skipped=$((n_skipped + 1))
+    skipped "tc has no netem here"
 fi
 finish

@@ -136,6 +136,15 @@ TEST(environment) {
     CHECK_INT(cr_wrap_env(&err), CR_EUSAGE);
     setenv("WORLD_SIZE", "", 1);
     CHECK_INT(cr_wrap_env(&err), CR_OK);
+    unsetenv("PMI_SIZE");
+    setenv("SLURM_STEP_NUM_TASKS", "1", 1);
+    CHECK_INT(cr_wrap_env(&err), CR_OK);
+    setenv("SLURM_STEP_NUM_TASKS", "2", 1);
+    CHECK_INT(cr_wrap_env(&err), CR_EUSAGE);
+    CHECK(strstr(err.msg, "srun started 2 tasks without MPI"));
+    setenv("PMI_SIZE", "1", 1); /* crank launch started this one process, and srun the launcher */
+    CHECK_INT(cr_wrap_env(&err), CR_OK);
+    unsetenv("SLURM_STEP_NUM_TASKS");
 }
 
 TEST_MAIN(CASE(plain), CASE(torchrun), CASE(python), CASE(foreign), CASE(environment))

@@ -367,6 +367,11 @@ TEST(leaving) {
     forget();
     wish(1, SIGTERM);
     HEARS(0, "TELL signal 15 (Terminated) came at host b: the job ends on all nodes\nSTOP 15\n");
+    /* a platform sends the signal to all nodes: the ranks have time to save */
+    wish(0, SIGTERM);
+    HEARS(0, "");
+    wish(0, SIGTERM);
+    HEARS(0, "STOP 9\n");
     done();
 }
 

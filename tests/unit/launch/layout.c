@@ -174,6 +174,8 @@ TEST(refused) {
         "a:1");
     f.nproc_per_node = "2";
     REFUSED("so it is one rank, and the flags ask for 2");
+    SET("SLURM_LOCALID", "0", "SLURM_STEP_TASKS_PER_NODE", "2(x2)");
+    REFUSED("several launchers on this node");
     SET("SLURM_LOCALID", "1");
     REFUSED("srun --ntasks-per-node=1");
     static const char *const bad_nodes[] = {"0", "x", "", "3:2", "1:", ":2", "0:2", "99999"};
