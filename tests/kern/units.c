@@ -323,6 +323,11 @@ static void steps(int way) {
             o.tile_rows = 9;
             CHECK(want == step_of(&k, (cr_products)p, alike, o, &own, &calls));
             CHECK_INT(calls, 0);
+            /* lanes without rows */
+            o.tile_rows = 32, o.lanes = 64;
+            want = step_of(below(), (cr_products)p, alike, o, &own, &calls);
+            CHECK(want == step_of(&k, (cr_products)p, alike, o, &own, &calls));
+            CHECK_INT(calls > 0, parts > 0);
         }
 }
 TEST(layers_plain) {

@@ -9,8 +9,8 @@
  *
  * The vector work on a finished block of C (bias, ReLU, mask, the units that other products will
  * read) is done a few rows at a time in the loop of the next block, because the vector units are
- * idle there. The tile registers are set up at
- * the start of a call and released at its end, so no thread keeps their state.
+ * idle there. The tile registers are set up at the start of a call and released at its end, so no
+ * thread keeps their state.
  *
  * With CR_TILE_MODEL the same code runs on a model of the tile unit in plain C: tests run it on
  * CPUs without AMX. Trap: the compiler does not know that tile loads read memory (FENCE).

@@ -14,6 +14,8 @@ TEST(levels) {
     setenv("CRANK_CPU", "avx512", 1);
     CHECK_INT(cr_cpu_level_max(), top < CR_CPU_AVX512 ? top : CR_CPU_AVX512);
     setenv("CRANK_CPU", "avx512_bf16", 1);
+    CHECK_INT(cr_cpu_level_max(), top < CR_CPU_AVX512_BF16 ? top : CR_CPU_AVX512_BF16);
+    setenv("CRANK_CPU", "amx", 1);
     CHECK_INT(cr_cpu_level_max(), top);
     setenv("CRANK_CPU", "nonsense", 1);
     CHECK_INT(cr_cpu_level_max(), top);
