@@ -32,6 +32,13 @@ products() { # models that learn to a known score, with the other kinds of matri
         return 1
     }
     tail -n 29 "$tmp/log"
+    for level in avx512 avx2 c; do # the quick tier compares with PyTorch on the best level
+        CRANK_SOURCE_ROOT=$PWD CRANK_CPU=$level "$build/tests/test_train_golden" >"$tmp/log" 2>&1 || {
+            tail -n 20 "$tmp/log"
+            return 1
+        }
+        echo "$level, golden values: $(tail -n 1 "$tmp/log")"
+    done
     for how in mixed_precision=BF16 fp32_matmul=BF16x3 fp32_matmul=BF16x6; do
         for test in run_models:near_the_teacher run_encoders:every_encoder run_tasks:near_the_teacher run_tasks:threads_and_pauses_do_not_matter; do
             # BF16x6 is six times slower than FP32 here; one of the programs is enough

@@ -21,27 +21,29 @@ cr_code cr_diag_err(cr_diag *diag, const cr_err *err) {
     return err->code;
 }
 
-/* Returns how matrix products take their inputs, and tells what the user may not expect of it. */
-static cr_products products_of(const cr_root_conf *c, bool exported) {
-    const cr_train_conf *t = c->train_config;
-    const cr_export_conf *e = c->export_config;
-    cr_products p =
-        exported ? cr_conf_products(e->mixed_precision, e->fp32_matmul, e->cuda_matmul_allow_tf32)
-                 : cr_conf_products(t->mixed_precision, t->fp32_matmul, t->cuda_matmul_allow_tf32);
-    if (cr_products_parts(p) > 1 && cr_kern_level != CR_CPU_AMX)
+void cr_job_tell_products(cr_products p, cr_cpu_level level, cr_cpu_tiles tiles) {
+    const char *name = cr_cpu_level_name(level), *why = cr_cpu_tiles_why(tiles);
+    if (cr_products_parts(p) > 1 && level != CR_CPU_AMX)
         CR_WARN("products in %s are slower than FP32 without AMX (the CPU level is %s); remove "
                 "cuda_matmul_allow_tf32 and fp32_matmul for speed, keep them for the bits of other "
                 "CPUs",
-                cr_products_name(p), cr_cpu_level_name(cr_kern_level));
-    const char *why = cr_cpu_tiles_why(cr_cpu_tiles_own());
+                cr_products_name(p), name);
     if (cr_products_parts(p) && why)
         CR_INFO("this CPU has a tile unit (AMX), which is not used: %s. Products use the level %s",
-                why, cr_cpu_level_name(cr_kern_level));
-    if (p == CR_PRODUCTS_BF16 && strcmp(cr_kern_order(cr_kern_level), "pairs") == 0)
+                why, name);
+    if (p == CR_PRODUCTS_BF16 && strcmp(cr_kern_order(level), "pairs") == 0)
         CR_INFO("BF16 products are summed in pairs on this CPU (%s); CRANK_CPU=avx512 gives the "
                 "bits of all other CPUs, at half the speed",
-                cr_cpu_level_name(cr_kern_level));
-    return p;
+                name);
+}
+
+/* Returns how matrix products take their inputs. */
+static cr_products products_of(const cr_root_conf *c, bool exported) {
+    const cr_train_conf *t = c->train_config;
+    const cr_export_conf *e = c->export_config;
+    return exported
+               ? cr_conf_products(e->mixed_precision, e->fp32_matmul, e->cuda_matmul_allow_tf32)
+               : cr_conf_products(t->mixed_precision, t->fp32_matmul, t->cuda_matmul_allow_tf32);
 }
 
 /* Returns the columns of the data set, for ALL_COLUMNS. */
@@ -272,6 +274,7 @@ static cr_code prepare(cr_job *j, const cr_job_opts *o, cr_diag *diag) {
                             .meet = j->meet,
                             .pool = j->pool};
     j->mo.products = products_of(c, o->exported);
+    cr_job_tell_products(j->mo.products, cr_kern_level, cr_cpu_tiles_own());
     j->model = cr_model_new(&j->mo, diag);
     j->evaluates = o->with_labels;
     if (j->model && o->train) cr_job_rules(j, diag);

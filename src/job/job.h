@@ -205,6 +205,10 @@ cr_code cr_job_wrong_path(const void *conf, const char *key, const char *path, c
 /* Adds err as one finding and returns its code. */
 cr_code cr_diag_err(cr_diag *diag, const cr_err *err);
 
+/* cr_job_tell_products logs what a user may not expect of products of this kind on a CPU of this
+ * level, whose tile unit is in this state. */
+void cr_job_tell_products(cr_products p, cr_cpu_level level, cr_cpu_tiles tiles);
+
 /* ---- assets.c: files beside the weights ---- */
 /* cr_each_asset calls fn for each feature of a tree that names files, with the feature's full name;
  * sep stands between the name of a sequence and that of its feature. */

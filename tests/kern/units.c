@@ -323,11 +323,12 @@ static void steps(int way) {
             o.tile_rows = 9;
             CHECK(want == step_of(&k, (cr_products)p, alike, o, &own, &calls));
             CHECK_INT(calls, 0);
-            /* lanes without rows */
+            /* lanes without rows; once, since each row is then a block of its own */
+            if (p != CR_PRODUCTS_BF16 || alike) continue;
             o.tile_rows = 32, o.lanes = 64;
             want = step_of(below(), (cr_products)p, alike, o, &own, &calls);
             CHECK(want == step_of(&k, (cr_products)p, alike, o, &own, &calls));
-            CHECK_INT(calls > 0, parts > 0);
+            CHECK(calls > 0);
         }
 }
 TEST(layers_plain) {
