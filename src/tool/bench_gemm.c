@@ -3,6 +3,7 @@
  * kernels: plain, skipping zeros, and with inputs rounded to BF16.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/cpu.h"
 #include "base/rng.h"
@@ -62,6 +63,7 @@ typedef struct product {
     int64_t n_set;
     float *w, *fwd, *bwd; /* (N, K); and packed for the family */
     int threads;
+    bool units; /* inputs and outputs are units, as between layers on the tile unit */
 } product;
 
 static void pack(const product *p) {
@@ -84,10 +86,41 @@ static void pack(const product *p) {
     }
 }
 
+/* Words of one form of x or y as units. */
+static int64_t form_size(const product *p) {
+    int64_t n = p->K > p->N ? p->K : p->N;
+    return cr_units_size(p->M, n, 3);
+}
+
+/* The product in units: what the layer before wrote, and what the next one reads. Which values they
+ * are makes no difference, so x and y are two forms each as they stand. */
+static void units_item(const product *p, int64_t at) {
+    int64_t M = p->M, N = p->N, K = p->K, form = form_size(p);
+    int parts = parts_of(p->family);
+    uint32_t *x = (uint32_t *)(void *)(p->x + at), *y = (uint32_t *)(void *)(p->y + at);
+    uint32_t *out = (uint32_t *)(void *)(p->out + at);
+    float *scratch = p->scratch + at;
+    if (p->way == DW) {
+        p->k->gemm_units_tn(p->out + at, K, &(cr_units){.turned = y}, &(cr_units){.pairs = x}, N, K,
+                            M, 0, parts, scratch);
+        return;
+    }
+    bool fwd = p->way == FORWARD;
+    cr_units C = {.rows = out};
+    *(fwd ? &C.pairs : &C.turned) = out + form;
+    p->k->gemm_units(&C, &(cr_units){.rows = fwd ? x : y},
+                     (const uint32_t *)(const void *)(fwd ? p->fwd : p->bwd), M, fwd ? N : K,
+                     fwd ? K : N, 0, NULL, parts, scratch);
+}
+
 static void product_item(void *ctx, int64_t item, int thread) {
     (void)thread;
     const product *p = ctx;
     const cr_kernels *k = p->k;
+    if (p->units) {
+        units_item(p, item * p->n_set);
+        return;
+    }
     int64_t at = item * p->n_set, M = p->M, N = p->N, K = p->K;
     const float *x = p->x + at, *y = p->y + at;
     float *out = p->out + at, *scratch = p->scratch + at;
@@ -127,6 +160,21 @@ static int64_t most(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
+/* Fills x and y with floats, or with BF16 values of the same sort; half of them are zeros, which
+ * makes no difference for families other than NZ. */
+static void fill(const product *p, bool units) {
+    uint32_t bits[2];
+    for (int64_t i = 0; i < 2 * p->n_set * p->threads; i++) {
+        for (int h = 0; h < 2; h++) {
+            uint64_t at = (uint64_t)(2 * i + h);
+            float v = cr_rng_below(2, at, 2) ? cr_rng_f32(1, at) - 0.5f : 0;
+            memcpy(&bits[h], &v, 4);
+        }
+        if (units) bits[0] = bits[0] >> 16 | (bits[1] & 0xffff0000u);
+        memcpy(&p->x[i], bits, 4);
+    }
+}
+
 /* Returns the floats of a (K, N) matrix packed for any family. */
 static int64_t pack_size(int64_t K, int64_t N) {
     int64_t n = most(cr_gemm_pack_size(K, N), cr_gemm_nz_pack_size(K, N));
@@ -137,6 +185,7 @@ static cr_code matrices(product *p, void **mem, cr_err *err) {
     int64_t M = p->M, K = p->K, N = p->N, n = most(M * most(K, N), K * N);
     n = most(n, most(cr_gemm_tn_scratch(N, K, M), cr_gemm_bf16_tn_scratch(N, K, M, 3)));
     n = most(n, most(cr_gemm_bf16_scratch(M, K, 3), cr_gemm_bf16_scratch(M, N, 3)));
+    n = most(n, most(2 * form_size(p), cr_gemm_units_scratch(M, most(K, N), 3)));
     p->n_set = cr_up16(n) + 16; /* gemm_nz_tn reads up to 15 floats past a matrix */
     int64_t set = p->n_set * p->threads, w = cr_up16(K * N), fwd = pack_size(K, N);
     CR_TRY(cr_try_alloc(mem, (size_t)(4 * set + w + fwd + pack_size(N, K)) * sizeof(float),
@@ -148,9 +197,7 @@ static cr_code matrices(product *p, void **mem, cr_err *err) {
     p->w = p->scratch + set;
     p->fwd = p->w + w;
     p->bwd = p->fwd + fwd;
-    /* for the other families zeros make no difference */
-    for (int64_t i = 0; i < 2 * set; i++)
-        p->x[i] = cr_rng_below(2, (uint64_t)i, 2) ? cr_rng_f32(1, (uint64_t)i) - 0.5f : 0;
+    fill(p, false);
     for (int64_t i = 0; i < w; i++)
         p->w[i] = cr_rng_f32(3, (uint64_t)i) - 0.5f;
     return CR_OK;
@@ -198,14 +245,18 @@ static cr_code bench_shape(const shape *s, int64_t lane, cr_pool *pool, double s
         /* kinds with BF16 have rows of their own, because their tiles have another number of rows;
          * those of several parts on the level in pairs are those of avx512 */
         family last = level == CR_CPU_AVX512_BF16 ? BF16 : BF16X6;
-        for (int f = same ? BF16 : NZ; f <= (int)last && code == CR_OK; f++) {
-            char name[96];
-            p.M = tile_rows(lane, (family)f);
-            snprintf(name, sizeof(name), "%lld x %lld x %lld, %s%s", (long long)p.M,
-                     (long long)s->K, (long long)s->N, cr_cpu_level_name((cr_cpu_level)level),
-                     kinds[f]);
-            code = bench_families(&p, f == NZ ? PLAIN : (family)f, (family)f, pool, seconds,
-                                  cr_bench_row_new(out, name), err);
+        for (int u = 0; u < (k->gemm_units ? 2 : 1) && code == CR_OK; u++) {
+            p.units = u != 0;
+            if (k->gemm_units) fill(&p, p.units);
+            for (int f = same || u ? BF16 : NZ; f <= (int)last && code == CR_OK; f++) {
+                char name[96];
+                p.M = tile_rows(lane, (family)f);
+                snprintf(name, sizeof(name), "%lld x %lld x %lld, %s%s%s", (long long)p.M,
+                         (long long)s->K, (long long)s->N, cr_cpu_level_name((cr_cpu_level)level),
+                         kinds[f], u ? ", units" : "");
+                code = bench_families(&p, f == NZ ? PLAIN : (family)f, (family)f, pool, seconds,
+                                      cr_bench_row_new(out, name), err);
+            }
         }
     }
     cr_free(mem);
