@@ -140,9 +140,14 @@ static cr_code find_inner(cr_ui *ui, const args *a, inner *in, cr_err *err) {
     for (int i = 0; i < ui->n_rest; i++)
         v[n++] = ui->rest[i];
     CR_TRY(cr_wrap_find(ui->cmds, n, v, &in->cmd, &first, err));
-    if (!in->cmd || in->cmd == ui->cmd)
+    if (!in->cmd)
         return cr_fail(err, CR_EUSAGE,
                        "crank launch: no command is given to launch; write -- train CONFIG");
+    if (in->cmd == ui->cmd)
+        return cr_fail(
+            err, CR_EUSAGE,
+            "crank launch: a launcher cannot start a launcher; write launch once: 'crank "
+            "launch --nproc-per-node N -- train CONFIG'");
     in->n = n - first;
     in->v = v + first;
     return CR_OK;

@@ -116,8 +116,8 @@ static cr_code rank_count(const char *what, const char *text, const cr_machine *
     }
     int64_t x;
     if (!cr_parse_i64(text, strlen(text), &x) || x < 1 || x > CR_LAUNCH_RANKS)
-        return usage(err, "%s is '%.60s' and must be a number of at least 1, auto, cpu or gpu",
-                     what, text);
+        return usage(err, "%s is '%.60s' and must be a number from 1 to %d, auto, cpu or gpu", what,
+                     text, CR_LAUNCH_RANKS);
     *out = (int)x;
     return CR_OK;
 }
@@ -167,11 +167,35 @@ static cr_code rdzv_conf(const char *text, cr_layout *l, cr_err *err) {
                 {"timeout", offsetof(cr_layout, join_s)},
                 {"last_call_timeout", offsetof(cr_layout, last_call_s)},
                 {"start_timeout", offsetof(cr_layout, start_s)}};
+    /* keys of torch's backends, which mean nothing here */
+    static const char *const others[] = {"close_timeout",
+                                         "heartbeat_timeout",
+                                         "keep_alive_interval",
+                                         "keep_alive_max_attempt",
+                                         "read_timeout",
+                                         "store_type",
+                                         "is_host",
+                                         "rank",
+                                         "protocol",
+                                         "etcd_prefix",
+                                         "ttl",
+                                         "cacert",
+                                         "cert",
+                                         "key",
+                                         "ca_cert",
+                                         "ssl_cert",
+                                         "ssl_cert_key",
+                                         "min_workers",
+                                         "max_workers"};
     for (const char *p = text; *p;) {
         size_t n = strcspn(p, ",");
         const char *eq = memchr(p, '=', n);
         if (!eq)
             return usage(err, "--rdzv_conf is '%.60s' and must be KEY=VALUE with commas", text);
+        bool known = false;
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+            known = known || (strlen(others[i]) == (size_t)(eq - p) &&
+                              memcmp(others[i], p, (size_t)(eq - p)) == 0);
         for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
             double x;
             if (strlen(keys[i].key) != (size_t)(eq - p) ||
@@ -180,10 +204,16 @@ static cr_code rdzv_conf(const char *text, cr_layout *l, cr_err *err) {
             if (!cr_parse_f64(eq + 1, n - (size_t)(eq + 1 - p), &x) || !(x >= 0 && x <= 1e7))
                 return usage(err, "--rdzv_conf: %s is no number of seconds", keys[i].key);
             *(double *)(void *)((char *)l + keys[i].offset) = x;
+            known = true;
         }
+        if (!known)
+            return usage(err,
+                         "--rdzv_conf has the unknown key '%.*s'; it takes join_timeout, "
+                         "last_call_timeout and start_timeout, and the keys of torch's backends",
+                         eq - p > 60 ? 60 : (int)(eq - p), p);
         p += n + (p[n] == ',');
     }
-    return CR_OK; /* other keys belong to torch's backends */
+    return CR_OK;
 }
 
 /* ---- the decision ---- */

@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 """ranks.py - several ranks beside one process, and beside PyTorch's DistributedDataParallel.
 
-  ranks.py [--build build] [--peers ../shared/bench] [--out out/bench] [--rounds 5] [--only deepfm,dlrm,din,ddp,start]
+  ranks.py [--build build] [--peers ../shared/bench] [--out out/bench] [--rounds 5] [--only deepfm,dlrm,din,ddp,start,restart]
 
   models  2 ranks x 1 thread against 1 rank x 2 threads, the same global batch, with the planner's placing and with
           all tables cut by rows; the bytes that ranks send per row, and the least that the placing needs
   ddp     deepfm, global batch 2048 and 8192, 2 ranks of one thread, against two processes of PyTorch with gloo, tables synchronised
   start   4 local ranks: seconds from the command to the first step
+  restart 2 local ranks: seconds from `kill -9` of one to the next step of both, by crank launch --max_restarts
 
 The sides run in turns and the best of all rounds counts: other work on the machine then hits all of them alike. Data and
 configs are those of peers.py. Prints a table with the floors and writes OUT/ranks.json.
@@ -76,6 +77,35 @@ def first_step(a, config, ranks):
     return found if found is not None else time.time() - t0
 
 
+def next_step(a, config, ranks):
+    """seconds from kill -9 of a rank to the next step of all, by the launcher's lines"""
+    work = a.out + "/restart"
+    shutil.rmtree(work, ignore_errors=True)
+    p = subprocess.Popen([a.build + "/crank", "launch", "--standalone", f"--nproc-per-node={ranks}", "--max_restarts", "1", "--", "train", config,
+                          "--model_dir", work, "--threads", "1", "--set", "data_config.batch_size=512", "--set", "train_config.lanes=8",
+                          "--set", "train_config.num_epochs=0", "--set", "train_config.num_steps=1000000",
+                          "--set", "train_config.save_checkpoints_steps=5"],
+                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    killed, found, last = None, None, ""
+    try:
+        for line in p.stderr:
+            last = line.strip() or last
+            if killed is None and "Saved checkpoint" in line:
+                pids = open(f"/proc/{p.pid}/task/{p.pid}/children").read().split()
+                os.kill(int(pids[-1]), signal.SIGKILL)
+                killed = time.time()
+            elif killed and "the first step was done" in line:
+                found = time.time() - killed
+                break
+    finally:
+        p.kill()  # its ranks end with it
+        p.communicate()
+        shutil.rmtree(work, ignore_errors=True)
+    if found is None:
+        raise peers.Skip(last or "crank launch failed")
+    return found
+
+
 class Best:
     def __init__(self):
         self.v = {}
@@ -101,7 +131,7 @@ def main():
     ap.add_argument("--out", default="out/bench")
     ap.add_argument("--rounds", type=int, default=5)
     ap.add_argument("--seconds", type=float, default=2.0, help="per measurement")
-    ap.add_argument("--only", default="deepfm,dlrm,din,ddp,start")
+    ap.add_argument("--only", default="deepfm,dlrm,din,ddp,start,restart")
     a = ap.parse_args()
     os.chdir(os.path.dirname(os.path.abspath(__file__)) + "/../..")
     if not MPIEXEC:
@@ -140,6 +170,11 @@ def main():
                 best.add("start", "seconds", first_step(a, configs["deepfm"], 4), least=True)
             except peers.Skip as why:
                 print(f"skipped: start: {why}")
+        if "restart" in only:
+            try:
+                best.add("restart", "seconds", next_step(a, configs["deepfm"], 2), least=True)
+            except peers.Skip as why:
+                print(f"skipped: restart: {why}")
     print(f"\n{'':42}{'2 ranks':>12}{'rows/s':>10}  {'beside':<20}{'rows/s':>9}{'ratio':>7}{'floor':>7}{'goal':>6}")
     rows = []
     for name in best.v:
@@ -155,6 +190,10 @@ def main():
         s = best.v["start"]["seconds"]
         print(f"start of 4 ranks to the first step: {s:.2f} s (1 allowed): {'met' if s < 1 else 'not met'}")
         rows.append({"name": "start of 4 ranks", "seconds": s, "met": s < 1})
+    if "restart" in best.v:
+        s = best.v["restart"]["seconds"]
+        print(f"restart of 2 ranks after kill -9 to the next step: {s:.2f} s (5 allowed): {'met' if s < 5 else 'not met'}")
+        rows.append({"name": "restart after a kill", "seconds": s, "met": s < 5})
     with open(a.out + "/ranks.json", "w") as f:
         json.dump(rows, f, indent=1)
     return 0 if all(r["met"] for r in rows) else 1

@@ -86,7 +86,7 @@ TEST(flags) {
                           .rdzv_backend = "c10d",
                           .rdzv_endpoint = "me:7000",
                           .rdzv_id = "job7",
-                          .rdzv_conf = "join_timeout=60,last_call_timeout=5,other=x",
+                          .rdzv_conf = "join_timeout=60,last_call_timeout=5,read_timeout=x",
                           .max_restarts = "3"};
     IS(4, 1, -1, 1, "me", 7000);
     CHECK_INT(l.min_nodes, 2);
@@ -187,6 +187,8 @@ TEST(refused) {
     SET();
     f.nproc_per_node = "0";
     REFUSED("auto, cpu or gpu");
+    f.nproc_per_node = "100000";
+    REFUSED("a number from 1 to 4096");
     f.nproc_per_node = "gpu";
     REFUSED("this machine has none");
     SET();
@@ -210,6 +212,8 @@ TEST(refused) {
     SET("SLURM_NODEID", "0", "SLURM_NNODES", "2", "SLURM_JOB_NODELIST", "n[");
     REFUSED("no list of nodes");
     SET();
+    f.rdzv_conf = "join_timout=5";
+    REFUSED("unknown key 'join_timout'");
     f.rdzv_conf = "join_timeout";
     REFUSED("KEY=VALUE");
     f.rdzv_conf = "join_timeout=soon";
