@@ -20,6 +20,35 @@ static const struct {
     int width;          /* 1: it is the logits itself */
     const char *params; /* below model.blocks.t., in order */
 } layers[] = {
+    {"bilinear", MODEL(AB, "bilinear: {}"), 4, "weight"},
+    {"capsules", MODEL(SEQ, "capsules: {num_interests: 2, dim: 3, max_seq_length: 6}"), 6,
+     "bilinear.weight routing_logits"},
+    {"conv", MODEL(AB, "conv: {filters: 2, kernel_height: 2, kernel_width: 2}"), 6, "weight bias"},
+    {"dien", MODEL(SEQ, "dien: {attn_mlp: " MLP3 "}"), 4,
+     "gru.weight_ih_l0 gru.weight_hh_l0 gru.bias_ih_l0 gru.bias_hh_l0 "
+     "mlp.mlp.0.perceptron.0.weight "
+     "mlp.mlp.0.perceptron.0.bias linear.weight linear.bias evolution.weight_ih_l0 "
+     "evolution.weight_hh_l0 evolution.bias_ih_l0 evolution.bias_hh_l0"},
+    {"gru", MODEL(SEQ, "gru: {hidden_size: 6}"), 6,
+     "weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0"},
+    {"label_attention", MODEL(AB ", " AB, "label_attention: {}"), 8, ""},
+    {"mix_fields", MODEL(AB, "mix_fields: {units: 3}"), 12, "weight"},
+    {"pair_attention", MODEL(AB, "pair_attention: {attention_units: 3}"), 4,
+     "attention.weight attention.bias projection.weight"},
+    {"product", MODEL(AB, "product: {units: 3}"), 3, "weight"},
+    {"seq_conv",
+     M_MODEL(GROUPS,
+             "backbone: {blocks: [{name: t, inputs: [" SEQ "], seq_conv: {filters: 5}}, {name: p, "
+             "inputs: [{block_name: t}], pooling: {pooling_type: max}}], concat_blocks: [p]}"),
+     5, "weight bias"},
+    {"similarity", MODEL(AB ", " AB, "similarity: {}"), 4, ""},
+    {"transformer", MODEL(SEQ, "transformer: {num_heads: 2, ff_units: 5}"), 4,
+     "layers.0.self_attn.in_proj_weight layers.0.self_attn.in_proj_bias "
+     "layers.0.self_attn.out_proj.weight layers.0.self_attn.out_proj.bias "
+     "layers.0.linear1.weight layers.0.linear1.bias layers.0.linear2.weight "
+     "layers.0.linear2.bias layers.0.norm1.weight layers.0.norm1.bias "
+     "layers.0.norm2.weight layers.0.norm2.bias"},
+    {"unroll", MODEL(SEQ, "unroll: {steps: 3}"), 12, ""},
     {"activation", MODEL(AB, "activation: {function: nn.Tanh}"), 8, ""},
     {"add", MODEL(AB ", " AB, "add: {}"), 8, ""},
     {"autoint_layer", MODEL(AB, "autoint_layer: {num_heads: 2, head_dim: 3}"), 12,
