@@ -106,11 +106,13 @@ cr_products cr_conf_products(const char *mixed, const char *matmul, bool tf32) {
 static void train_check(const void *self, cr_diag *diag) {
     const cr_train_conf *c = self;
     if (c->num_steps && c->num_epochs) {
-        cr_loc epochs = cr_conf_at(c, "num_epochs");
-        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "num_steps"),
-                    "num_steps is %lld and num_epochs, at %d:%d, is %lld; set one of them to 0 or "
-                    "remove it",
-                    (long long)c->num_steps, epochs.line, epochs.col, (long long)c->num_epochs);
+        cr_loc steps = cr_conf_at(c, "num_steps"), epochs = cr_conf_at(c, "num_epochs");
+        bool other = steps.path && epochs.path && strcmp(steps.path, epochs.path) != 0;
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, steps,
+                    "num_steps is %lld and num_epochs, at %.200s%s%d:%d, is %lld; set one of them "
+                    "to 0 or remove it",
+                    (long long)c->num_steps, other ? epochs.path : "", other ? ":" : "",
+                    epochs.line, epochs.col, (long long)c->num_epochs);
     } else if (!c->num_steps && !c->num_epochs) {
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF,
                     cr_conf_at(c, cr_conf_has(c, "num_steps") ? "num_steps" : "num_epochs"),

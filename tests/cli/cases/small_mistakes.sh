@@ -22,6 +22,10 @@ has_err "--set:1:...: unknown key 'gauc' in metrics; did you mean 'grouped_auc'?
 run crank check tiny.yaml --set 'train_config.dense_optimizer={adam_optimizer: {learning_rate: 0.1}, constant_learning_rate: {}}'
 ends 2
 has_err "--set:1:...: unknown key 'learning_rate' in adam_optimizer; did you mean 'lr'?"
+# two keys that exclude each other, in two places
+run crank check tiny.yaml --set train_config.num_steps=5
+ends 2
+has_err "--set...:1:...: num_steps is 5 and num_epochs, at tiny.yaml:...:..., is 2; set one of them to 0 or remove it"
 # an integer of more than 64 bits
 run crank check tiny.yaml --set data_config.batch_size=99999999999999999999
 ends 2
