@@ -182,18 +182,25 @@ static cr_code check_inner(cr_ui *ui, inner *in, cr_err *err) {
 
 /* ---- the job ---- */
 
-/* Returns the threads of a rank: the number of the command line, else OMP_NUM_THREADS, else its
+/* Finds the threads of a rank: the number of the command line, else OMP_NUM_THREADS, else its
  * share of the cores. */
-static int64_t threads_of(const inner *in, int nproc, const char **why) {
+static cr_code threads_of(const inner *in, int nproc, int64_t *n, const char **why, cr_err *err) {
     const char *omp = getenv("OMP_NUM_THREADS");
-    int64_t n;
     *why = "--threads";
-    if (in->threads > 0) return in->threads;
+    *n = in->threads;
+    if (*n > 0) return CR_OK;
     *why = "OMP_NUM_THREADS";
-    if (omp && cr_parse_i64(omp, strlen(omp), &n) && n > 0 && n <= 1024) return n;
+    if (in->has_threads && omp && *omp) {
+        if (cr_parse_i64(omp, strlen(omp), n) && *n > 0 && *n <= 1024) return CR_OK;
+        return cr_fail(err, CR_EUSAGE,
+                       "OMP_NUM_THREADS of the environment is '%.60s' and must be a number from 1 "
+                       "to 1024; unset it to divide the cores among the ranks",
+                       omp);
+    }
     *why = "its share of the cores";
-    n = cr_cpu_count() / nproc;
-    return n > 0 ? n : 1;
+    *n = cr_cpu_count() / nproc;
+    if (*n < 1) *n = 1;
+    return CR_OK;
 }
 
 static char **rank_argv(cr_ui *ui, const inner *in, const char *path, int64_t threads,
@@ -265,11 +272,12 @@ static bool is_simple(const args *a, const cr_layout *l) {
 static cr_code launch(cr_ui *ui, const args *a, inner *in, cr_launch *job, cr_err *err) {
     char path[4096];
     const char *why;
+    int64_t threads;
     cr_layout *l = &job->layout;
     CR_TRY(key_of(a, l, &job->key, err));
     CR_TRY(plan_output(ui, a, l->nproc, &job->output, err));
     CR_TRY(cr_launch_program(&job->digest, path, sizeof path, err));
-    int64_t threads = threads_of(in, l->nproc, &why);
+    CR_TRY(threads_of(in, l->nproc, &threads, &why, err));
     CR_INFO("%s", cr_layout_text(l, &ui->arena));
     if (in->ps > 0 && l->servers == 0)
         CR_INFO("of the ranks of each node %lld work%s and %lld serve%s", (long long)in->workers,

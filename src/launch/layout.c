@@ -5,7 +5,6 @@
  */
 #include "launch/layout.h"
 
-#include <ctype.h>
 #include <ifaddrs.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -43,27 +42,46 @@ static const platform platforms[] = {
 
 /* ---- PET_ variables ---- */
 
-#define PET(m)                                                                                     \
-    { "PET_", #m, offsetof(cr_launch_flags, m) }
+#define PET(NAME, flag, m)                                                                         \
+    { "PET_" NAME, flag, offsetof(cr_launch_flags, m) }
 static const struct {
-    const char *prefix, *flag;
+    const char *name, *flag;
     size_t offset;
 } pets[] = {
-    PET(nnodes),      PET(nproc_per_node),     PET(node_rank),     PET(master_addr),
-    PET(master_port), PET(rdzv_backend),       PET(rdzv_endpoint), PET(rdzv_id),
-    PET(rdzv_conf),   PET(max_restarts),       PET(log_dir),       PET(redirects),
-    PET(tee),         PET(local_ranks_filter), PET(role),          PET(signals_to_handle),
+    PET("NNODES", "--nnodes", nnodes),
+    PET("NPROC_PER_NODE", "--nproc-per-node", nproc_per_node),
+    PET("NODE_RANK", "--node_rank", node_rank),
+    PET("MASTER_ADDR", "--master_addr", master_addr),
+    PET("MASTER_PORT", "--master_port", master_port),
+    PET("RDZV_BACKEND", "--rdzv_backend", rdzv_backend),
+    PET("RDZV_ENDPOINT", "--rdzv_endpoint", rdzv_endpoint),
+    PET("RDZV_ID", "--rdzv_id", rdzv_id),
+    PET("RDZV_CONF", "--rdzv_conf", rdzv_conf),
+    PET("MAX_RESTARTS", "--max_restarts", max_restarts),
+    PET("LOG_DIR", "--log_dir", log_dir),
+    PET("REDIRECTS", "--redirects", redirects),
+    PET("TEE", "--tee", tee),
+    PET("LOCAL_RANKS_FILTER", "--local_ranks_filter", local_ranks_filter),
+    PET("ROLE", "--role", role),
+    PET("SIGNALS_TO_HANDLE", "--signals_to_handle", signals_to_handle),
 };
+
+/* Returns what gave a flag its value, for messages: the flag, or a variable. */
+#define GAVE(f, m) given_by((f), offsetof(cr_launch_flags, m))
+static const char *given_by(const cr_launch_flags *f, size_t offset) {
+    size_t i = 0;
+    while (pets[i].offset != offset)
+        i++;
+    return f->pets >> i & 1 ? pets[i].name : pets[i].flag;
+}
 
 cr_code cr_layout_pet(cr_launch_flags *f, const cr_machine *m, cr_err *err) {
     for (size_t i = 0; i < sizeof pets / sizeof *pets; i++) {
-        char name[64];
         const char **at = (const char **)(void *)((char *)f + pets[i].offset);
-        snprintf(name, sizeof name, "%s%s", pets[i].prefix, pets[i].flag);
-        for (char *p = name; *p; p++)
-            *p = (char)toupper((unsigned char)*p);
-        const char *value = m->env(name);
-        if (!*at && value && *value) *at = value;
+        const char *value = m->env(pets[i].name);
+        if (*at || !value || !*value) continue;
+        *at = value;
+        f->pets |= 1U << i;
     }
     const char *alone = m->env("PET_STANDALONE");
     if (!alone || !*alone || strcmp(alone, "0") == 0 || strcasecmp(alone, "false") == 0)
@@ -147,19 +165,22 @@ static cr_code first_host(const char *what, const char *list, cr_arena *a, const
 }
 
 /* --rdzv_endpoint HOST[:PORT], [V6]:PORT */
-static cr_code endpoint(const char *text, cr_arena *a, cr_layout *l, cr_err *err) {
+static cr_code endpoint(const char *what, const char *text, cr_arena *a, cr_layout *l,
+                        cr_err *err) {
     const char *close = text[0] == '[' ? strchr(text, ']') : NULL;
     const char *colon = strchr(close ? close : text, ':');
     if (!close && colon && strchr(colon + 1, ':')) colon = NULL; /* a bare IPv6 address */
     size_t n = colon ? (size_t)(colon - text) : strlen(text);
-    if (n == 0) return usage(err, "--rdzv_endpoint is '%.60s' and must be HOST:PORT", text);
-    if (colon) CR_TRY(number("the port of --rdzv_endpoint", colon + 1, 0, 65535, &l->port, err));
+    if (n == 0) return usage(err, "%s is '%.60s' and must be HOST:PORT", what, text);
+    if (colon)
+        CR_TRY(
+            number(cr_arena_printf(a, "the port of %s", what), colon + 1, 0, 65535, &l->port, err));
     l->addr = close ? cr_arena_strndup(a, text + 1, (size_t)(close - text) - 1)
                     : cr_arena_strndup(a, text, n);
     return CR_OK;
 }
 
-static cr_code rdzv_conf(const char *text, cr_layout *l, cr_err *err) {
+static cr_code rdzv_conf(const char *what, const char *text, cr_layout *l, cr_err *err) {
     static const struct {
         const char *key;
         size_t offset;
@@ -190,8 +211,7 @@ static cr_code rdzv_conf(const char *text, cr_layout *l, cr_err *err) {
     for (const char *p = text; *p;) {
         size_t n = strcspn(p, ",");
         const char *eq = memchr(p, '=', n);
-        if (!eq)
-            return usage(err, "--rdzv_conf is '%.60s' and must be KEY=VALUE with commas", text);
+        if (!eq) return usage(err, "%s is '%.60s' and must be KEY=VALUE with commas", what, text);
         bool known = false;
         for (size_t i = 0; i < sizeof others / sizeof *others; i++)
             known = known || (strlen(others[i]) == (size_t)(eq - p) &&
@@ -202,18 +222,27 @@ static cr_code rdzv_conf(const char *text, cr_layout *l, cr_err *err) {
                 memcmp(keys[i].key, p, (size_t)(eq - p)) != 0)
                 continue;
             if (!cr_parse_f64(eq + 1, n - (size_t)(eq + 1 - p), &x) || !(x >= 0 && x <= 1e7))
-                return usage(err, "--rdzv_conf: %s is no number of seconds", keys[i].key);
+                return usage(err, "%s: %s is no number of seconds", what, keys[i].key);
             *(double *)(void *)((char *)l + keys[i].offset) = x;
             known = true;
         }
         if (!known)
             return usage(err,
-                         "--rdzv_conf has the unknown key '%.*s'; it takes join_timeout, "
+                         "%s has the unknown key '%.*s'; it takes join_timeout, "
                          "last_call_timeout and start_timeout, and the keys of torch's backends",
-                         eq - p > 60 ? 60 : (int)(eq - p), p);
+                         what, eq - p > 60 ? 60 : (int)(eq - p), p);
         p += n + (p[n] == ',');
     }
     return CR_OK;
+}
+
+/* The other backends of torch meet at a server of their own, whose address is the endpoint. */
+static cr_code backend(const char *what, const char *name, cr_err *err) {
+    if (!name || !*name || strcmp(name, "static") == 0 || strcmp(name, "c10d") == 0) return CR_OK;
+    return usage(err,
+                 "%s is '%.40s', and crank needs no server to meet at; leave it out or write c10d, "
+                 "with --rdzv_endpoint HOST:PORT of node 0",
+                 what, name);
 }
 
 /* ---- the decision ---- */
@@ -305,27 +334,30 @@ static cr_code node_shape(cr_layout *l, const cr_launch_flags *f, const cr_machi
                      "say which node it is; leave out --nnodes, --node_rank and --rdzv_endpoint",
                      role.because);
     l->because = said || f->nproc_per_node ? "as the flags say" : "the default";
-    for (size_t i = 0; !said && i < sizeof platforms / sizeof *platforms; i++) {
-        if (!m->env(platforms[i].mark)) continue;
-        CR_TRY(from_platform(&platforms[i], f, m, a, l, err));
-        break;
+    bool taken = false;
+    for (size_t i = 0; !said && !taken && i < sizeof platforms / sizeof *platforms; i++) {
+        taken = m->env(platforms[i].mark) != NULL;
+        if (taken) CR_TRY(from_platform(&platforms[i], f, m, a, l, err));
     }
-    if (f->nnodes) CR_TRY(node_count("--nnodes", f->nnodes, l, err));
+    if (f->nnodes) CR_TRY(node_count(GAVE(f, nnodes), f->nnodes, l, err));
     if (f->nproc_per_node)
-        CR_TRY(rank_count("--nproc-per-node", f->nproc_per_node, m, &l->nproc, err));
+        CR_TRY(rank_count(GAVE(f, nproc_per_node), f->nproc_per_node, m, &l->nproc, err));
     if (f->node_rank)
-        CR_TRY(number("--node_rank", f->node_rank, 0, CR_LAUNCH_RANKS - 1, &l->node_rank, err));
+        CR_TRY(
+            number(GAVE(f, node_rank), f->node_rank, 0, CR_LAUNCH_RANKS - 1, &l->node_rank, err));
     if (f->standalone && l->max_nodes > 1)
-        return usage(err, "--standalone means one node, and --nnodes is %s; leave out one of both",
-                     f->nnodes);
+        return usage(err, "--standalone means one node, and %s is %s; leave out one of both",
+                     GAVE(f, nnodes), f->nnodes);
     if (l->node_rank >= l->max_nodes)
         return usage(
             err,
             "this is node %d, but there %s only %d (numbers begin with 0); give the number "
             "of nodes with --nnodes",
             l->node_rank, l->max_nodes == 1 ? "is" : "are", l->max_nodes);
+    /* Platforms set RANK too. Without it and beside --nproc-per-node, a script has set WORLD_SIZE
+     * for itself. */
     const char *world = m->env("WORLD_SIZE");
-    if (!said && strcmp(l->because, "the default") == 0 && world && *world &&
+    if (!said && !taken && (!f->nproc_per_node || m->env("RANK")) && world && *world &&
         strcmp(world, "1") != 0)
         return usage(
             err,
@@ -348,13 +380,22 @@ cr_code cr_layout_find(cr_layout *l, const cr_launch_flags *f, const cr_machine 
                      .last_call_s = 30};
     CR_TRY(check_started(m, err));
     CR_TRY(node_shape(l, f, m, a, err));
+    if ((int64_t)l->max_nodes * l->nproc > CR_LAUNCH_RANKS)
+        return usage(
+            err,
+            "the job would have %lld ranks (%d on each of %d node%s), and %d are the most; "
+            "give fewer with --nproc-per-node: --threads uses the other cores",
+            (long long)l->max_nodes * l->nproc, l->nproc, l->max_nodes,
+            l->max_nodes == 1 ? "" : "s", CR_LAUNCH_RANKS);
+    CR_TRY(backend(GAVE(f, rdzv_backend), f->rdzv_backend, err));
     if (f->max_restarts)
-        CR_TRY(number("--max_restarts", f->max_restarts, 0, 1000000, &l->max_restarts, err));
-    if (f->rdzv_conf) CR_TRY(rdzv_conf(f->rdzv_conf, l, err));
+        CR_TRY(number(GAVE(f, max_restarts), f->max_restarts, 0, 1000000, &l->max_restarts, err));
+    if (f->rdzv_conf) CR_TRY(rdzv_conf(GAVE(f, rdzv_conf), f->rdzv_conf, l, err));
     if (f->master_addr) l->addr = f->master_addr;
-    if (f->master_port) CR_TRY(number("--master_port", f->master_port, 1, 65535, &l->port, err));
+    if (f->master_port)
+        CR_TRY(number(GAVE(f, master_port), f->master_port, 1, 65535, &l->port, err));
     if (f->rdzv_endpoint && *f->rdzv_endpoint && !f->standalone)
-        CR_TRY(endpoint(f->rdzv_endpoint, a, l, err));
+        CR_TRY(endpoint(GAVE(f, rdzv_endpoint), f->rdzv_endpoint, a, l, err));
     if (!l->addr &&
         m->env("MASTER_ADDR")) { /* DLC and Kubeflow; torchrun's scripts export it too */
         l->addr = m->env("MASTER_ADDR");

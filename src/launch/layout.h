@@ -10,7 +10,7 @@
 
 #define CR_LAUNCH_PORT    29500
 #define CR_LAUNCH_START_S 20.0
-#define CR_LAUNCH_RANKS   4096 /* most ranks of a node, and most nodes */
+#define CR_LAUNCH_RANKS   1024 /* most ranks of a job: no batch has more lanes (graph/part.h) */
 
 /* torchrun's flags as texts; NULL: not given. PET_<FLAG> of the environment stands for a flag that
  * is not given. */
@@ -19,6 +19,7 @@ typedef struct cr_launch_flags {
     const char *rdzv_backend, *rdzv_endpoint, *rdzv_id, *rdzv_conf, *max_restarts;
     const char *log_dir, *redirects, *tee, *local_ranks_filter, *role, *signals_to_handle;
     bool standalone;
+    unsigned pets; /* which of them PET_ variables gave; layout.c numbers them */
 } cr_launch_flags;
 
 /* What layout.c asks of the machine; a test gives its own. */

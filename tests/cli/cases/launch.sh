@@ -83,6 +83,16 @@ has_err "...has 5 bytes and needs at least 16..."
 run env WORLD_SIZE=4 RANK=0 crank launch -- train tiny.yaml --model_dir five
 ends 2
 has_err "...WORLD_SIZE of the environment is '4', which may count nodes or processes; say which..."
+run env WORLD_SIZE=4 RANK=0 crank launch --nproc-per-node 2 -- train tiny.yaml --model_dir five
+ends 2
+has_err "...WORLD_SIZE of the environment is '4', which may count nodes or processes; say which..."
+# more ranks than a job can have are refused before any is started
+run crank launch --nproc-per-node 1500 -- train tiny.yaml --model_dir five
+ends 2
+has_err "crank launch: --nproc-per-node is '1500' and must be a number from 1 to 1024, auto, cpu or gpu"
+run env OMP_NUM_THREADS=many crank launch --nproc-per-node 2 -- train tiny.yaml --model_dir five
+ends 2
+has_err "crank launch: OMP_NUM_THREADS of the environment is 'many' and must be a number from 1 to 1024; unset it to divide the cores among the ranks"
 run crank launch --standalone --nproc-per-node 2 --redirects 3 -- train tiny.yaml --model_dir five
 ends 2
 has_err "...--redirects needs a folder for the files; give --log_dir DIR"

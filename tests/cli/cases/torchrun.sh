@@ -38,7 +38,7 @@ if [ -f "$(dirname "$CRANK")/comm-mpich.so" ]; then
 fi
 run crank torchrun --nnodes=1 --nproc-per-node=x -m tzrec.train_eval --pipeline_config_path tiny.yaml
 ends 2
-has_err "...--nproc-per-node is 'x' and must be a number from 1 to 4096, auto, cpu or gpu..."
+has_err "...--nproc-per-node is 'x' and must be a number from 1 to 1024, auto, cpu or gpu..."
 run crank torchrun --nnodes=1 tzrec/tools/convert.py --x y
 ends 2
 has_err "crank python: 'tzrec/tools/convert.py' is not part of crank..."

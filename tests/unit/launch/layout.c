@@ -66,6 +66,10 @@ TEST(flags) {
     CHECK(l.standalone);
     f.nproc_per_node = "4";
     IS(1, 4, -1, 1, "127.0.0.1", 29500);
+    SET("WORLD_SIZE", "4");
+    f.nproc_per_node = "4"; /* a script that counts its processes */
+    IS(1, 4, -1, 1, "127.0.0.1", 29500);
+    SET();
     f.nproc_per_node = "auto";
     IS(1, 8, -1, 1, "127.0.0.1", 29500);
     f.nproc_per_node = "cpu";
@@ -157,6 +161,8 @@ TEST(roles) {
 TEST(refused) {
     SET("WORLD_SIZE", "4", "RANK", "1");
     REFUSED("may count nodes or processes");
+    f.nproc_per_node = "2"; /* each of four nodes would train alone */
+    REFUSED("may count nodes or processes");
     SET("LOCAL_RANK", "0", "GROUP_RANK", "0", "WORLD_SIZE", "2");
     REFUSED("already a worker");
     SET("PMI_SIZE", "2");
@@ -188,7 +194,11 @@ TEST(refused) {
     f.nproc_per_node = "0";
     REFUSED("auto, cpu or gpu");
     f.nproc_per_node = "100000";
-    REFUSED("a number from 1 to 4096");
+    REFUSED("a number from 1 to 1024");
+    f.nproc_per_node = "600";
+    f.nnodes = "1:2";
+    REFUSED("would have 1200 ranks (600 on each of 2 nodes), and 1024 are the most");
+    f.nnodes = NULL;
     f.nproc_per_node = "gpu";
     REFUSED("this machine has none");
     SET();
@@ -207,6 +217,21 @@ TEST(refused) {
     SET();
     f.max_restarts = "-1";
     REFUSED("--max_restarts");
+    /* a message names the variable where no flag was given */
+    SET("PET_NNODES", "2:1");
+    REFUSED("PET_NNODES is '2:1' and must be");
+    SET("PET_NNODES", "2:1");
+    f.nnodes = "2:0";
+    REFUSED("--nnodes is '2:0' and must be");
+    SET("PET_NPROC_PER_NODE", "x");
+    REFUSED("PET_NPROC_PER_NODE is 'x'");
+    SET("PET_NNODES", "2", "PET_RDZV_ENDPOINT", "h:x");
+    REFUSED("the port of PET_RDZV_ENDPOINT is 'x'");
+    SET("PET_RDZV_CONF", "join_timout=5");
+    REFUSED("PET_RDZV_CONF has the unknown key");
+    SET();
+    f.rdzv_backend = "etcd-v2";
+    REFUSED("--rdzv_backend is 'etcd-v2', and crank needs no server to meet at");
     SET("PET_STANDALONE", "maybe");
     REFUSED("PET_STANDALONE");
     SET("SLURM_NODEID", "0", "SLURM_NNODES", "2", "SLURM_JOB_NODELIST", "n[");
