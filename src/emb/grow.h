@@ -1,44 +1,114 @@
 /*
- * grow.h - a table whose rows are made when their keys are first seen in training.
+ * grow.h - a table whose rows are made when their ids are first seen in training.
  *
- * Keys have 64 bits and need not be known beforehand; the table has no size. A row's first values
- * depend on (seed, table, key) alone, so it does not matter when and where a row is made. Records
- * lie in blocks that are allocated one at a time and never move. It is the owner (owner.h) of its
- * rows: a table that is described with it is looked up and trained like any other.
+ * The table has no size. It knows its rows by key (cr_key_of of the id), and may be one of several
+ * shards, each with a range of keys: so ids are spread evenly, and a shard needs to know nothing of
+ * the others. A row's first values depend on (seed, table, id) alone, so it does not matter when
+ * and where a row is made. Records lie in blocks that are allocated one at a time and never move.
+ * It is the owner (owner.h) of its rows: a table that is described with it is looked up and trained
+ * like any other, with keys in the place of ids.
+ *
+ * Rules may keep ids out (admission) and let rows go (eviction). Where rows are limited, the keys
+ * are cut into buckets with room for the same number of rows each, and ids compete inside their
+ * bucket. What a bucket does depends on its own ids alone, so results do not depend on shards.
  */
 #ifndef CR_EMB_GROW_H
 #define CR_EMB_GROW_H
 
+#include "emb/keymap.h"
 #include "emb/owner.h"
-#include "emb/table.h"
+#include "emb/zch.h"
+
+/* Who leaves a full bucket, or any bucket after some time. */
+typedef enum cr_evict {
+    CR_EVICT_NONE,         /* nobody; an id that comes when its bucket is full gets no row */
+    CR_EVICT_LRU,          /* the one that was not seen for longest */
+    CR_EVICT_LFU,          /* the one that was seen least */
+    CR_EVICT_DISTANCE_LFU, /* the least count / (steps since it was seen + 1)^exponent */
+} cr_evict;
+
+typedef struct cr_grow_rules {
+    int64_t most;   /* rows of the whole table; 0: no limit */
+    int64_t bucket; /* rows of a bucket, where there is a limit */
+    cr_evict evict;
+    double exponent;
+    bool counts; /* how often and when an id was seen is kept also where no rule needs it */
+    /* An id gets a row when it has been seen `admit` times (0, 1: the first time). At most
+     * `waiting` ids without a row are counted (0: no limit), a share of them in each bucket; when
+     * there are more, that half of the bucket is forgotten that was seen longest ago. */
+    int64_t admit, waiting;
+    double chance; /* an id without a row gets one with this chance in each step; 0: certainly */
+    /* Every `interval` steps a row is looked at. Its count is multiplied by `decay`; it goes when
+     * the count is below `least`, or when it was not seen for `unseen` steps (0: it may stay). 0:
+     * rows are never looked at. */
+    int64_t interval, unseen;
+    double decay, least;
+    float absent[2]; /* the weights of an id without a row: in evaluation, in training */
+} cr_grow_rules;
 
 typedef struct cr_grow cr_grow;
 typedef struct cr_grow_opts {
-    const cr_table_spec *spec; /* copied, but for the name, which must outlive the table; n_rows is
-                                  the most rows there may be; 0: as many as memory allows */
+    const cr_table_spec *spec; /* copied, but for the name, which must outlive the table; n_rows
+                                  does not matter */
     const cr_init *init;       /* copied */
     uint64_t seed;
+    const cr_grow_rules *rules; /* copied; NULL: none */
+    cr_pool *pool;              /* searches and copies; may be NULL */
+    const cr_shard *shard;      /* its keys are rows [row, end); NULL: all keys */
 } cr_grow_opts;
 CR_CHECKED cr_code cr_grow_new(cr_grow **out, const cr_grow_opts *o, cr_err *err);
 void cr_grow_free(cr_grow *g);
 /* cr_grow_owner returns the owner for cr_table_describe; it lives as long as the table. */
 const cr_owner *cr_grow_owner(const cr_grow *g);
+/* cr_grow_cut returns the first key of shard number i of n: a multiple of buckets, and of at least
+ * a thousandth of all keys. cr_grow_cut(rules, n, n) is the end of all keys. */
+int64_t cr_grow_cut(const cr_grow_rules *r, int i, int n);
 
-/* cr_grow_learns: true (as it is at first): a fetch makes the rows of new keys, and only one caller
- * may fetch at a time. false: the weights of new keys are zeros, nothing changes, and any number of
- * callers may fetch. */
-void cr_grow_learns(cr_grow *g, bool learns);
+/* cr_grow_step begins a step of training: the first fetch that follows makes the rows of new ids,
+ * and only one caller may fetch. cr_grow_rest ends it: the weights of new ids are absent[0],
+ * nothing changes, and any number of callers may fetch. That is how it begins. */
+CR_CHECKED cr_code cr_grow_step(cr_grow *g, cr_err *err);
+void cr_grow_rest(cr_grow *g);
+/* cr_grow_learn does what the first fetch of a step does, without weights. id are keys, distinct
+ * and ascending; key i was seen seg[i + 1] - seg[i] times (NULL: once each). For shards, which
+ * learn the keys of all holders at once. */
+CR_CHECKED cr_code cr_grow_learn(cr_grow *g, const int64_t *id, const uint32_t *seg, int64_t n,
+                                 cr_err *err);
+bool cr_grow_due(const cr_grow *g); /* has a step begun whose keys were not learned yet? */
+/* cr_grow_copy writes the weights of n keys, `step` bytes from one to the next, and changes
+ * nothing. Any thread may call it. */
+void cr_grow_copy(const cr_grow *g, const int64_t *id, int64_t n, char *rows, size_t step);
+/* cr_grow_counts: do the rules want to know how often an id was seen? */
+bool cr_grow_counts(const cr_grow_rules *r);
 
-/* cr_grow_rows returns how many keys have rows. cr_grow_keys writes them, ascending as unsigned
- * numbers. */
+/* cr_grow_rows returns how many ids have rows. */
 int64_t cr_grow_rows(const cr_grow *g);
-void cr_grow_keys(const cr_grow *g, int64_t *keys);
 /* cr_grow_record returns the record of a key (weights, then state); NULL: it has none. cr_grow_make
  * makes it if needed. cr_grow_drop forgets a key; its record is used for the next new one. */
 float *cr_grow_record(const cr_grow *g, int64_t key);
 CR_CHECKED cr_code cr_grow_make(cr_grow *g, int64_t key, float **record, cr_err *err);
 bool cr_grow_drop(cr_grow *g, int64_t key);
-/* cr_grow_bytes returns the memory of records and map. */
+/* cr_grow_bytes returns the memory of records and map; cr_grow_row_bytes that of the map of a row,
+ * at most. */
 int64_t cr_grow_bytes(const cr_grow *g);
+int64_t cr_grow_row_bytes(const cr_grow_rules *r);
+
+/* ---- what a checkpoint keeps (grow_state.c) ---- */
+
+/* cr_grow_save (collective with meet) writes the ids of all shards to a state (zch.h), the same on
+ * every holder but for its steps: rows are numbered by their keys, ascending, over all shards, and
+ * the last number is that of ids without a row. g is the shard of this holder; NULL: it has none.
+ * rows[h] becomes the first row of holder h, rows[meet->n] the number of all; without meet there
+ * are two numbers. cr_grow_at finds the record of a row that lies here: it holds until
+ * cr_grow_saved or a change. */
+CR_CHECKED cr_code cr_grow_save(cr_grow *g, const cr_meet *meet, cr_zch_state *out, int64_t *rows,
+                                cr_err *err);
+float *cr_grow_at(const cr_grow *g, int64_t row, cr_table **block, int64_t *in_block);
+void cr_grow_saved(cr_grow *g);
+/* cr_grow_load takes the ids of a state that lie in this shard, and makes their rows; row i of a
+ * state without ids (size 0) of n rows belongs to the id i. cr_grow_at then finds the records of
+ * the rows of the state; NULL: it lies elsewhere, or belongs to no id. It fails when the arrays
+ * contradict each other. */
+CR_CHECKED cr_code cr_grow_load(cr_grow *g, const cr_zch_state *s, int64_t n, cr_err *err);
 
 #endif

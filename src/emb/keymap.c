@@ -15,6 +15,38 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
+/* Two rounds of multiplying and folding, in 63 bits; UNMIX1 and UNMIX2 are the inverses. */
+#define MASK   (CR_KEYS - 1)
+#define MIX1   UINT64_C(0x9e3779b97f4a7c15)
+#define MIX2   UINT64_C(0xd6e8feb86659fd93)
+#define UNMIX1 UINT64_C(0xf1de83e19937733d)
+#define UNMIX2 UINT64_C(0xcfee444d8b59a89b)
+
+/* The largest number is the key of no id, so that the end of a range of keys is always a number.
+ * LAST_ID, whose key it would be, has the key of the largest number, which is no id. */
+#define LAST_ID  UINT64_C(0x4005edb7c7b5b2dd)
+#define LAST_KEY UINT64_C(0x6095c624516c468b)
+
+int64_t cr_key_of(int64_t id) {
+    uint64_t x = (uint64_t)id & MASK;
+    if (x == LAST_ID) return (int64_t)LAST_KEY;
+    x ^= x >> 32;
+    x = x * MIX1 & MASK;
+    x ^= x >> 32;
+    x = x * MIX2 & MASK;
+    return (int64_t)(x ^ x >> 32);
+}
+
+int64_t cr_key_id(int64_t key) {
+    uint64_t x = (uint64_t)key & MASK;
+    if (x == LAST_KEY) return (int64_t)LAST_ID;
+    x ^= x >> 32;
+    x = x * UNMIX2 & MASK;
+    x ^= x >> 32;
+    x = x * UNMIX1 & MASK;
+    return (int64_t)(x ^ x >> 32);
+}
+
 #define GROUP 8
 /* what a slot holds in the place of a row, which is stored with 1 added; fresh memory is empty */
 #define EMPTY   0
@@ -44,6 +76,7 @@ static int64_t all_slots(const cr_slots *s) {
     return (int64_t)(s->size / sizeof(group)) * GROUP;
 }
 static uint64_t hash_of(const cr_keymap *m, uint64_t key) {
+    if (m->mixed) return key << 1;
     return cr_mix64(cr_mix64(key + CR_RNG_STEP) ^ m->salt);
 }
 static int64_t home_of(const cr_slots *s, uint64_t hash) {
@@ -76,10 +109,14 @@ void cr_keymap_init(cr_keymap *m, uint64_t salt) {
     *m = (cr_keymap){.salt = salt};
 }
 
+void cr_keymap_init_mixed(cr_keymap *m) {
+    *m = (cr_keymap){.mixed = true};
+}
+
 void cr_keymap_clear(cr_keymap *m) {
     free_slots(&m->now);
     free_slots(&m->old);
-    cr_keymap_init(m, m->salt);
+    *m = (cr_keymap){.salt = m->salt, .mixed = m->mixed};
 }
 
 void cr_keymap_reset(cr_keymap *m) {
@@ -223,6 +260,29 @@ void cr_keymap_each(const cr_keymap *m, void (*f)(void *ctx, uint64_t key, int64
             uint32_t row = *row_at(from[k], i);
             if (row != EMPTY && row != REMOVED) f(ctx, *key_at(from[k], i), (int64_t)row - 1);
         }
+}
+
+/* A key lies at its home or behind it, with no empty slot between. */
+static void range_of(const cr_slots *s, int64_t from, uint64_t first, uint64_t end,
+                     void (*f)(void *ctx, uint64_t key, int64_t row), void *ctx) {
+    if (s->n == 0) return;
+    int64_t i = home_of(s, first << 1), last = home_of(s, (end - 1) << 1);
+    if (i < from) i = from;
+    for (int64_t all = all_slots(s); i < all; i++) {
+        uint32_t row = *row_at(s, i);
+        if (row == EMPTY && i > last) return;
+        if (row == EMPTY || row == REMOVED) continue;
+        uint64_t key = *key_at(s, i);
+        if (key >= first && key < end) f(ctx, key, (int64_t)row - 1);
+    }
+}
+
+void cr_keymap_range(const cr_keymap *m, uint64_t first, uint64_t end,
+                     void (*f)(void *ctx, uint64_t key, int64_t row), void *ctx) {
+    CR_ASSERT(m->mixed);
+    if (first >= end) return;
+    range_of(&m->now, 0, first, end, f, ctx);
+    range_of(&m->old, m->swept, first, end, f, ctx);
 }
 
 int64_t cr_keymap_bytes(const cr_keymap *m) {

@@ -8,10 +8,18 @@
 #ifndef CR_EMB_KEYMAP_H
 #define CR_EMB_KEYMAP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
+
+/* The key of an id in [0, 2^63 - 1): every id has its own, and keys lie evenly in the same range
+ * whatever the ids are, so a range of keys is a share of the ids by their hash. cr_key_id is the
+ * way back. */
+#define CR_KEYS ((uint64_t)1 << 63)
+int64_t cr_key_of(int64_t id);
+int64_t cr_key_id(int64_t key);
 
 /* The largest row number: the larger ones mark slots. */
 #define CR_KEYMAP_ROWS ((int64_t)UINT32_MAX - 2)
@@ -26,6 +34,7 @@ typedef struct cr_slots {
 
 typedef struct cr_keymap {
     uint64_t salt;
+    bool mixed;        /* the keys of cr_key_of: their order is that of the slots */
     int64_t n;         /* keys */
     cr_slots now, old; /* old.n is 0 unless the map is growing */
     int64_t swept;     /* old slots before this one have moved */
@@ -34,6 +43,12 @@ typedef struct cr_keymap {
 
 /* cr_keymap_init makes an empty map. salt changes the order of the slots and nothing else. */
 void cr_keymap_init(cr_keymap *m, uint64_t salt);
+/* cr_keymap_init_mixed makes an empty map for keys of cr_key_of. cr_keymap_range calls f for those
+ * keys of such a map that lie in [first, end); it takes the time of that share of the map. The map
+ * must not change meanwhile. */
+void cr_keymap_init_mixed(cr_keymap *m);
+void cr_keymap_range(const cr_keymap *m, uint64_t first, uint64_t end,
+                     void (*f)(void *ctx, uint64_t key, int64_t row), void *ctx);
 void cr_keymap_clear(cr_keymap *m);
 /* cr_keymap_reset forgets all keys and keeps the memory, so that as many can be added again without
  * growing. */

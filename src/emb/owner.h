@@ -16,6 +16,9 @@ typedef struct cr_owner {
      * time. */
     cr_code (*fetch)(void *ctx, const int64_t *id, int64_t n, float *rows, int64_t stride,
                      bool asked, cr_err *err);
+    /* counts tells, before fetch or ask (ahead), how often each id is in the batch: id i
+     * seg[i + 1] - seg[i] times. seg stays as long as the ids. NULL: the owner need not know. */
+    void (*counts)(void *ctx, const uint32_t *seg, bool ahead);
     /* ask announces the ids of the coming batch, so that they can travel while this one is
      * computed. The caller calls it for all tables, then `asked` for each; both are collective
      * where holders share the tables, and may be NULL. sure: these are the ids. asked tells in
@@ -33,6 +36,8 @@ typedef struct cr_owner {
     const cr_placing *placing;
     cr_table *held;
     int n_held;
+    struct cr_grow *grow; /* the rows of this process grow (grow.h); NULL: they do not, or it has
+                             none */
 } cr_owner;
 
 #endif

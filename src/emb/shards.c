@@ -17,15 +17,17 @@
 /* A request: ids of one shard that one holder wants. */
 typedef struct ask {
     int64_t n;
-    char *id;  /* [n] 4 bytes each, counted from the first row of the shard; or 8, as they are */
-    char *row; /* [n] weights of its columns */
+    char *id; /* [n] 4 bytes each, counted from the first row of the shard; or 8, as they are */
+    uint32_t *count; /* [n] how often each is in the holder's batch; NULL: nobody wants to know */
+    char *row;       /* [n] weights of its columns */
 } ask;
 
 /* What is asked of one table in one pass: what this holder asks of each shard, and of its own
  * shards what each holder asks. */
 typedef struct request {
     ask *out, *in;
-    const int64_t *id; /* [n] distinct, ascending */
+    const int64_t *id;   /* [n] distinct, ascending */
+    const uint32_t *seg; /* id i is seg[i + 1] - seg[i] times in the batch */
     int64_t n;
 } request;
 
@@ -37,7 +39,16 @@ typedef struct sharded {
     int number;
     const cr_placing *placing;
     int half;
+    bool counted; /* ids travel with their counts */
     request set[N_SETS];
+    /* a growing shard: the keys of all holders, and room for as many */
+    struct met {
+        int64_t *id;
+        uint32_t *count;
+        int64_t n, cap;
+    } met[2];
+    uint32_t *met_seg;
+    int64_t cap_seg;
     /* the pass under way */
     float *rows;
     int64_t stride;
@@ -115,6 +126,12 @@ void cr_shards_free(cr_shards *s) {
             cr_free(t->set[k].out);
             cr_free(t->set[k].in);
         }
+        cr_grow_free(t->owner.grow);
+        for (int k = 0; k < 2; k++) {
+            cr_free(t->met[k].id);
+            cr_free(t->met[k].count);
+        }
+        cr_free(t->met_seg);
         cr_free(t->owner.held);
         cr_free(t);
     }
@@ -218,6 +235,8 @@ static void lay(cr_shards *s, sharded *t, int shard, ask *a, void *ctx) {
         a->row = take(c->mem, &c->at, a->n, row_bytes(t, sh));
     else
         a->id = take(c->mem, &c->at, a->n, (size_t)id_bytes(sh));
+    if (!c->rows && t->counted)
+        a->count = (uint32_t *)(void *)take(c->mem, &c->at, a->n, sizeof(uint32_t));
 }
 
 /* Gives every request its place in a message of ids or rows; nothing goes to this holder itself. */
@@ -333,7 +352,10 @@ static void ids_item(void *ctx, int64_t item, int thread) {
     const cr_shard *sh = &p->t->placing->shards[p->shard];
     const request *r = now(p->t);
     const ask *a = &r->out[p->shard];
-    const int64_t *id = r->id + first_of(r, sh) + p->first;
+    int64_t from = first_of(r, sh) + p->first;
+    const int64_t *id = r->id + from;
+    for (int64_t i = 0; p->t->counted && i < p->n; i++)
+        a->count[p->first + i] = r->seg[from + i + 1] - r->seg[from + i];
     if (id_bytes(sh) == 8) {
         memcpy(a->id + 8 * p->first, id, (size_t)p->n * 8);
         return;
@@ -359,6 +381,11 @@ static void pack_item(void *ctx, int64_t item, int thread) {
     const int64_t *large = (const int64_t *)(const void *)a->id;
     bool wide = id_bytes(sh) == 8;
     int64_t end = p->first + p->n;
+    if (p->t->owner.grow) {
+        cr_grow_copy(p->t->owner.grow, large + p->first, p->n, a->row + (size_t)p->first * bytes,
+                     bytes);
+        return;
+    }
     for (int64_t i = p->first; i < end; i++) {
         int64_t row = wide ? large[i] - sh->row : small[i];
         CR_ASSERT(row >= 0 && row < tab->n_rows);
@@ -379,6 +406,11 @@ static void own_item(void *ctx, int64_t item, int thread) {
     size_t bytes = row_bytes(p->t, sh), col = (size_t)sh->col * (p->t->half ? 2 : 4);
     const request *r = now(p->t);
     int64_t k = first_of(r, sh) + p->first, end = k + p->n;
+    if (p->t->owner.grow) {
+        cr_grow_copy(p->t->owner.grow, r->id + k, p->n, (char *)(p->t->rows + k * p->t->stride),
+                     (size_t)p->t->stride * sizeof(float));
+        return;
+    }
     for (; k < end; k++) {
         if (k + AHEAD < end)
             cr_fetch(cr_table_row(tab, r->id[k + AHEAD] - sh->row), (int64_t)bytes, false);
@@ -402,6 +434,77 @@ static void unpack_item(void *ctx, int64_t item, int thread) {
         memcpy((char *)(p->t->rows + k * p->t->stride) + col, from, bytes);
 }
 
+/* ---- keys that a growing shard learns ---- */
+
+static cr_code room_met(struct met *m, int64_t n, cr_err *err) {
+    if (n <= m->cap && m->id) return CR_OK;
+    int64_t cap = cr_add_i64(n, n / 4 + 64);
+    void *id, *count;
+    CR_TRY(cr_try_alloc(&id, cr_bytes(cap, sizeof(int64_t)), what, err));
+    cr_code code = cr_try_alloc(&count, cr_bytes(cap, sizeof(uint32_t)), what, err);
+    if (code != CR_OK) {
+        cr_free(id);
+        return code;
+    }
+    cr_free(m->id);
+    cr_free(m->count);
+    *m = (struct met){.id = id, .count = count, .cap = cap};
+    return CR_OK;
+}
+
+/* Adds a holder's keys to those in met[*at], in the order of keys. */
+static cr_code join_keys(sharded *t, int *at, const int64_t *id, const uint32_t *count, int64_t n,
+                         cr_err *err) {
+    const struct met *a = &t->met[*at];
+    struct met *to = &t->met[!*at];
+    CR_TRY(room_met(to, a->n + n, err));
+    int64_t i = 0, k = 0, m = 0;
+    while (i < a->n || k < n) {
+        bool one = i < a->n && (k == n || a->id[i] <= id[k]);
+        bool two = k < n && (i == a->n || id[k] <= a->id[i]);
+        to->id[m] = one ? a->id[i] : id[k];
+        to->count[m++] = (one ? a->count[i] : 0) + (two && count ? count[k] : 0);
+        i += one;
+        k += two;
+    }
+    to->n = m;
+    *at = !*at;
+    return CR_OK;
+}
+
+/* Lets a growing shard learn the keys of a step, of all holders at once. */
+static cr_code learn(cr_shards *s, sharded *t, cr_err *err) {
+    const request *r = now(t);
+    int at = 0, shard = 0;
+    if (!t->owner.grow || !cr_grow_due(t->owner.grow)) return CR_OK;
+    while (t->placing->shards[shard].holder != s->meet->self)
+        shard++;
+    int64_t first = first_of(r, &t->placing->shards[shard]), n = r->out[shard].n;
+    CR_TRY(room_met(&t->met[0], n, err));
+    struct met *own = &t->met[0];
+    own->n = n;
+    if (n > 0) memcpy(own->id, r->id + first, cr_bytes(n, sizeof(int64_t)));
+    for (int64_t i = 0; t->counted && i < n; i++)
+        own->count[i] = r->seg[first + i + 1] - r->seg[first + i];
+    for (int h = 0; h < s->meet->n; h++)
+        if (h != s->meet->self)
+            CR_TRY(join_keys(t, &at, (const int64_t *)(const void *)r->in[h].id, r->in[h].count,
+                             r->in[h].n, err));
+    const struct met *all = &t->met[at];
+    if (!t->met_seg || all->n + 1 > t->cap_seg) {
+        void *p;
+        int64_t cap = cr_add_i64(all->n, all->n / 4 + 64);
+        CR_TRY(cr_try_alloc(&p, cr_bytes(cap, sizeof(uint32_t)), what, err));
+        cr_free(t->met_seg);
+        t->met_seg = p;
+        t->cap_seg = cap;
+    }
+    t->met_seg[0] = 0;
+    for (int64_t i = 0; i < all->n; i++)
+        t->met_seg[i + 1] = t->met_seg[i] + all->count[i];
+    return cr_grow_learn(t->owner.grow, all->id, t->counted ? t->met_seg : NULL, all->n, err);
+}
+
 /* ---- a pass ---- */
 
 /* Packs the ids of a set of requests. */
@@ -413,6 +516,8 @@ static cr_code pack_ids(cr_shards *s, cr_err *err) {
 
 static cr_code send_rows(cr_shards *s, cr_err *err) {
     const cr_meet *meet = s->meet;
+    for (int i = 0; i < s->n; i++)
+        CR_TRY(learn(s, s->v[i], err));
     CR_TRY(lay_post(s, &s->rows_out, true, false, err));
     CR_TRY(lay_post(s, &s->rows_in, true, true, err));
     CR_TRY(run_pieces(s, false, false, pack_item, err));
@@ -462,6 +567,11 @@ static cr_code fetched(void *ctx, cr_err *err) {
     return send_rows(s, err);
 }
 
+static void counts_of(void *ctx, const uint32_t *seg, bool ahead) {
+    sharded *t = ctx;
+    t->set[ahead ? NEXT : NOW].seg = seg;
+}
+
 static void ask_ahead(void *ctx, const int64_t *id, int64_t n, bool sure) {
     sharded *t = ctx;
     const cr_shards_way *way = t->of->way;
@@ -499,7 +609,7 @@ static cr_code asked_ahead(void *ctx, bool *sure, cr_err *err) {
 }
 
 cr_code cr_shards_add(cr_shards *s, const cr_table_spec *spec, const cr_placing *placing,
-                      const cr_owner **owner, cr_err *err) {
+                      const cr_grow_opts *grow, const cr_owner **owner, cr_err *err) {
     sharded *t = cr_alloc(sizeof(*t), what);
     int holders = s->meet->n, self = s->meet->self, held = 0;
     s->v = cr_realloc(s->v, (size_t)s->n * sizeof(sharded *),
@@ -509,11 +619,13 @@ cr_code cr_shards_add(cr_shards *s, const cr_table_spec *spec, const cr_placing 
     t->of = s;
     t->placing = placing;
     t->half = spec->half;
+    t->counted = grow && cr_grow_counts(grow->rules);
     for (int k = 0; k < placing->n; k++)
         held += placing->shards[k].holder == self;
     t->owner = (cr_owner){.ctx = t,
                           .fetch = fetch,
                           .fetched = fetched,
+                          .counts = t->counted ? counts_of : NULL,
                           .ask = ask_ahead,
                           .asked = asked_ahead,
                           .placing = placing};
@@ -524,8 +636,17 @@ cr_code cr_shards_add(cr_shards *s, const cr_table_spec *spec, const cr_placing 
     }
     for (int k = 0; k < placing->n; k++) {
         if (placing->shards[k].holder != self) continue;
-        CR_TRY(
-            cr_table_init_shard(&t->owner.held[t->owner.n_held], spec, &placing->shards[k], err));
+        cr_table *one = &t->owner.held[t->owner.n_held];
+        if (grow) {
+            cr_grow_opts go = *grow;
+            go.spec = spec;
+            go.shard = &placing->shards[k];
+            CR_ASSERT(!t->owner.grow);
+            CR_TRY(cr_grow_new(&t->owner.grow, &go, err));
+            cr_table_describe(one, spec, cr_grow_owner(t->owner.grow));
+        } else {
+            CR_TRY(cr_table_init_shard(one, spec, &placing->shards[k], err));
+        }
         t->owner.n_held++;
     }
     *owner = &t->owner;

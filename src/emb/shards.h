@@ -9,6 +9,7 @@
 #ifndef CR_EMB_SHARDS_H
 #define CR_EMB_SHARDS_H
 
+#include "emb/grow.h"
 #include "emb/owner.h"
 #include "graph/part.h"
 
@@ -30,9 +31,10 @@ cr_shards *cr_shards_new(const cr_meet *meet, cr_pool *pool);
 void cr_shards_free(cr_shards *s);
 /* cr_shards_add makes the shards of a table that lie here, without first values. *owner is the
  * table's owner and is valid until cr_shards_free; so must placing be. All holders add the same
- * tables in the same order. */
+ * tables in the same order. grow: the table grows (grow.h), and the rows of the placing are keys,
+ * cut by cr_grow_cut, at most one shard for a holder; its spec and shard need not be set. */
 CR_CHECKED cr_code cr_shards_add(cr_shards *s, const cr_table_spec *spec, const cr_placing *placing,
-                                 const cr_owner **owner, cr_err *err);
+                                 const cr_grow_opts *grow, const cr_owner **owner, cr_err *err);
 /* cr_shards_via lets coming passes take another way; NULL: that of the holders again. No request
  * may be under way. cr_shards_sink: an updater whose lanes have no other holders gives the
  * gradients of a table to this sink. It is set before such an updater is made. */

@@ -180,7 +180,9 @@ int cr_updater_add(cr_updater *u, cr_table *t, const cr_use *uses, int n_uses) {
     }
     for (int k = 0; placing && k < o->n_held; k++) {
         o->held[k].optim_group = t->optim_group;
-        add_target(u, u->n_sources, cr_table_sink(&o->held[k]), &o->held[k], false);
+        const cr_owner *grown = o->held[k].owner;
+        add_target(u, u->n_sources, grown ? grown->sink : cr_table_sink(&o->held[k]), &o->held[k],
+                   false);
     }
     if (!placing) add_target(u, u->n_sources, o ? o->sink : cr_table_sink(t), t, true);
     return u->n_sources++;

@@ -160,6 +160,7 @@ cr_code cr_views_stage(cr_views *s, const cr_batch *b, const int32_t *const *axe
         const cr_group *g = s->again[t->group].g;
         const cr_owner *o = t->t->owner;
         CR_TRY(make_room(&t->rows, &t->cap, g->n_uniq, (size_t)t->stride * sizeof(float), err));
+        if (o->counts) o->counts(o->ctx, g->seg, false);
         CR_TRY(o->fetch(o->ctx, g->id, g->n_uniq, t->rows, t->stride, s->asked && o->ask, err));
     }
     s->asked = false;
@@ -184,6 +185,7 @@ cr_code cr_views_ask(cr_views *s, const cr_groups *next, cr_err *err) {
     for (int i = 0; i < s->n_tables; i++) {
         const cr_owner *o = s->tables[i].t->owner;
         const cr_group *g = next ? cr_groups_same(next, &s->groups.v[s->tables[i].group]) : NULL;
+        if (o->counts && g) o->counts(o->ctx, g->seg, true);
         if (o->ask) o->ask(o->ctx, g ? g->id : NULL, g ? g->n_uniq : 0, g != NULL);
     }
     s->asked = false;

@@ -25,7 +25,7 @@ void cr_calc_start(cr_calc *op, cr_feature *f, const cr_calc_conf *c, const cr_d
 }
 
 bool cr_calc_has_vocab(const cr_calc_conf *c) {
-    return c->zch || c->dynamicemb || cr_conf_has(c, "hash_bucket_size") ||
+    return c->zch || c->dynamicemb || c->growing || cr_conf_has(c, "hash_bucket_size") ||
            cr_conf_has(c, "num_buckets") || c->vocab_list.n > 0 || c->vocab_dict.n > 0 ||
            (c->vocab_file && c->vocab_file[0]);
 }
@@ -117,6 +117,7 @@ static cr_id_conf *id_conf(const cr_feature *f, const cr_calc_conf *c, cr_arena 
                       .default_bucketize_value = c->default_bucketize_value,
                       .zch = c->zch,
                       .dynamicemb = c->dynamicemb,
+                      .growing = c->growing,
                       .fg_value_type = text(c->fg_value_type, "")};
     x->base = base_as(c, &cr_id_msg);
     return x;
@@ -261,6 +262,7 @@ void cr_calc_finish(cr_calc *op, cr_feature *f, const cr_calc_conf *c, cr_calc_e
     f->num_embeddings = end->num_embeddings;
     f->zch = end->zch;
     f->demb = end->demb;
+    f->grow = end->grow;
     f->embedding_dim = end->embedding_dim;
     f->embedding_name = end->embedding_name;
     f->mean = end->mean;

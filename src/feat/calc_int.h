@@ -27,6 +27,7 @@ typedef struct cr_calc_conf {
     uint64_t default_bucketize_value;
     cr_zch_conf *zch;
     cr_demb_conf *dynamicemb;
+    cr_grow_conf *growing;
     cr_floats boundaries;
     const char *normalizer;
     cr_choice dense_emb;
@@ -57,7 +58,8 @@ typedef struct cr_calc_conf {
         CR_STR(cr_calc_conf, asset_dir, NULL, CR_F_PATH, HELP_ASSET),                              \
         CR_UINT64(cr_calc_conf, default_bucketize_value, 0, 0, HELP_OOV),                          \
         CR_MSG(cr_calc_conf, zch, &cr_zch_msg, 0, HELP_ZCH),                                       \
-        CR_MSG(cr_calc_conf, dynamicemb, &cr_dynamicemb_msg, 0, HELP_DYNAMICEMB)
+        CR_MSG(cr_calc_conf, dynamicemb, &cr_dynamicemb_msg, 0, HELP_DYNAMICEMB),                  \
+        CR_MSG(cr_calc_conf, growing, &cr_growing_msg, CR_F_OURS, HELP_GROWING)
 #define CR_CALC_BUCKETS CR_UINT64(cr_calc_conf, num_buckets, 0, 0, HELP_BUCKETS)
 #define CR_CALC_NUMERIC                                                                            \
     CR_FLOAT(cr_calc_conf, boundaries, 0, -CR_INF, CR_INF, CR_F_REPEATED, HELP_BOUNDARIES),        \

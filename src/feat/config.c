@@ -192,6 +192,7 @@ static const cr_field id_fields[] = {
     CR_UINT64(cr_id_conf, default_bucketize_value, 0, 0, HELP_OOV),
     CR_MSG(cr_id_conf, zch, &cr_zch_msg, 0, HELP_ZCH),
     CR_MSG(cr_id_conf, dynamicemb, &cr_dynamicemb_msg, 0, HELP_DYNAMICEMB),
+    CR_MSG(cr_id_conf, growing, &cr_growing_msg, CR_F_OURS, HELP_GROWING),
     CR_INT(cr_id_conf, value_dim, 0, 0, CR_U32_MAX, 0, HELP_ID_VALUE_DIM),
     CR_STR(cr_id_conf, pooling, "sum", 0, HELP_POOLING),
     CR_STR(cr_id_conf, default_value, "", 0, HELP_DEFAULT),
@@ -238,9 +239,10 @@ static void check_data_type(const void *conf, const char *text, cr_diag *diag) {
 /* When the config gives several sources of a table's size, the first one of this list counts, as in
  * TorchEasyRec. */
 static void check_sources(const cr_id_conf *c, cr_diag *diag) {
-    static const char *const sources[] = {"zch",         "dynamicemb", "hash_bucket_size",
-                                          "num_buckets", "vocab_list", "vocab_dict",
-                                          "vocab_file"};
+    static const char *const sources[] = {"zch",         "dynamicemb",
+                                          "growing",     "hash_bucket_size",
+                                          "num_buckets", "vocab_list",
+                                          "vocab_dict",  "vocab_file"};
     const char *used = NULL;
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         if (!cr_conf_has(c, sources[i])) continue;

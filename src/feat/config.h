@@ -55,6 +55,32 @@ typedef struct cr_demb_conf {
 } cr_demb_conf;
 extern const cr_msg cr_dynamicemb_msg;
 
+/* GrowingTable, its admission and its expiry. */
+typedef struct cr_grow_admit_conf {
+    cr_conf_base base;
+    uint64_t threshold, max_counters; /* frequency_admission */
+    double probability;               /* probability_admission */
+} cr_grow_admit_conf;
+typedef struct cr_grow_expiry_conf {
+    cr_conf_base base;
+    int64_t interval_steps, unseen_steps;
+    double decay_rate, least_score;
+} cr_grow_expiry_conf;
+typedef struct cr_grow_conf {
+    cr_conf_base base;
+    uint64_t max_rows, bucket_rows; /* max_rows 0: not given */
+    cr_choice eviction_policy;      /* conf: cr_zch_policy_conf; m NULL: nobody leaves */
+    cr_choice admission;            /* conf: cr_grow_admit_conf; m NULL: every id at once */
+    cr_grow_expiry_conf *expiry;    /* NULL: not given */
+    double absent_value;
+    bool counts;
+    uint64_t expected_rows;
+} cr_grow_conf;
+extern const cr_msg cr_growing_msg;
+extern const cr_oneof cr_grow_policy_family;
+/* cr_grow_conf_rows returns how many rows there may be, or are expected to be. */
+int64_t cr_grow_conf_rows(const cr_grow_conf *c);
+
 /* IdFeature. A text field that was not given is "". */
 typedef struct cr_id_conf {
     cr_conf_base base;
@@ -70,8 +96,9 @@ typedef struct cr_id_conf {
     const char *asset_dir;
     /* cr_conf_has tells whether it is given, since 0 is a value */
     uint64_t default_bucketize_value;
-    cr_zch_conf *zch; /* NULL: not given; the same holds for dynamicemb */
+    cr_zch_conf *zch; /* NULL: not given; the same holds for the next two */
     cr_demb_conf *dynamicemb;
+    cr_grow_conf *growing;
     int64_t value_dim;   /* 0: all values */
     const char *pooling; /* "sum" or "mean" */
     const char *default_value;

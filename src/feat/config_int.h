@@ -23,6 +23,7 @@
 #define HELP_VOCAB_FILE   "file of known values, one per line, with an optional id"
 #define HELP_ASSET        "folder that vocab_file is relative to"
 #define HELP_OOV          "id of values that the vocabulary does not hold"
+#define HELP_GROWING      "a table without a size: ids get rows when they come"
 #define HELP_ZCH          "give ids rows without collisions, with eviction"
 #define HELP_DYNAMICEMB   "give ids rows when they are first seen"
 #define HELP_ID_VALUE_DIM "values taken per row; 0: all"

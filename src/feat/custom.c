@@ -489,8 +489,9 @@ static bool open_op(custom_self *s, cr_feature *f, const custom_conf *c, const c
 static cr_calc_end end_of(const custom_self *s, const cr_feature *f, const custom_conf *c,
                           cr_diag *diag) {
     bool text = !s->what || s->what->output == CRANK_TEXT, norm = c->op.normalizer[0] != 0;
-    bool hash = c->op.zch || c->op.dynamicemb || cr_conf_has(c, "hash_bucket_size") ||
-                c->op.vocab_list.n || c->op.vocab_dict.n || c->op.vocab_file[0];
+    bool hash = c->op.zch || c->op.dynamicemb || c->op.growing ||
+                cr_conf_has(c, "hash_bucket_size") || c->op.vocab_list.n || c->op.vocab_dict.n ||
+                c->op.vocab_file[0];
     if (hash ||
         (cr_conf_has(c, "num_buckets") && (text || (s->what->output == CRANK_INT && !norm))))
         return CR_END_TOKENS;

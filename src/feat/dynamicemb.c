@@ -1,7 +1,7 @@
 /*
  * dynamicemb.c - config messages of DynamicEmbedding: a table whose ids get rows when they are
- * first seen. Ids of such a feature are hashes of 63 bits; the table's own map gives them rows
- * (model/maps.c).
+ * first seen. Ids of such a feature are hashes of 63 bits; the table gives them rows
+ * (model/grown.c).
  */
 #include <inttypes.h>
 #include <string.h>
@@ -102,7 +102,8 @@ static const cr_field demb_fields[] = {
               "rows that are there at first; here the table grows as ids come"),
     CR_STR(cr_demb_conf, init_table, NULL, CR_F_IDLE,
            "a table that another tool makes a first checkpoint of"),
-    CR_UINT64(cr_demb_conf, bucket_capacity, 0, CR_F_SPEED, "ids of a bucket of the hash table"),
+    CR_UINT64(cr_demb_conf, bucket_capacity, 0, 0,
+              "rows of a bucket, inside which ids compete; not given: 128"),
     CR_ONEOF(cr_demb_conf, admission_strategy, &admission_family, 0, "which ids get a row"),
     CR_END,
 };

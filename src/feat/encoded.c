@@ -53,8 +53,9 @@ static const unapplied keys[] = {
 };
 /* Keys that turn raw values into ids. A message about a value that is not an id names the first one
  * that is given. */
-static const char *const makes_ids[] = {"vocab_list", "vocab_dict",       "vocab_file", "zch",
-                                        "dynamicemb", "hash_bucket_size", "boundaries", NULL};
+static const char *const makes_ids[] = {
+    "vocab_list", "vocab_dict",       "vocab_file", "zch", "dynamicemb",
+    "growing",    "hash_bucket_size", "boundaries", NULL};
 
 static bool is_unapplied(const cr_feature *f, const unapplied *u) {
     return cr_conf_has(f->conf, u->key) && (!u->when || u->when(f, u->key));

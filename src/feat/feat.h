@@ -81,6 +81,7 @@ struct cr_feature {
      * they are rows */
     const struct cr_zch_conf *zch;
     const struct cr_demb_conf *demb;
+    const struct cr_grow_conf *grow;
     int spare_rows;             /* number of last rows that no id leads to */
     int64_t embedding_dim;      /* sparse and autodis/mlp */
     const char *embedding_name; /* NULL: "<name>_emb" */
@@ -128,7 +129,11 @@ struct cr_feature {
 
 /* cr_feature_mapped: a map gives the ids their rows. */
 static inline bool cr_feature_mapped(const cr_feature *f) {
-    return f->zch || f->demb;
+    return f->zch || f->demb || f->grow;
+}
+/* cr_feature_grows: its table has as many rows as there are ids (emb/grow.h). */
+static inline bool cr_feature_grows(const cr_feature *f) {
+    return f->demb || f->grow;
 }
 
 /* What encode fills for one feature over one chunk. */

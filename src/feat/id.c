@@ -136,22 +136,25 @@ static bool set_mapping(cr_feature *f, id_self *s, const cr_id_conf *c, const cr
     cr_ids *m = &s->ids;
     bool hash = cr_conf_has(c, "hash_bucket_size"), buckets = cr_conf_has(c, "num_buckets");
     bool list = c->vocab_list.n > 0, dict = c->vocab_dict.n > 0, file = c->vocab_file[0] != 0;
-    if (!(c->zch || c->dynamicemb || hash || buckets || list || dict || file)) {
+    if (!(c->zch || c->dynamicemb || c->growing || hash || buckets || list || dict || file)) {
         complain(diag, CR_SEV_ERROR, f, "feature_name",
                  "no table size; set one of hash_bucket_size, num_buckets, vocab_list, vocab_dict, "
-                 "vocab_file, zch, dynamicemb");
+                 "vocab_file, zch, dynamicemb, growing");
         f->num_embeddings = 1;
         return false;
     }
     int64_t hash_rows = rows_of(c->hash_bucket_size), bucket_rows = rows_of(c->num_buckets);
-    if (c->zch || c->dynamicemb) {
+    if (c->zch || c->dynamicemb || c->growing) {
         f->zch = c->zch;
         f->demb = c->zch ? NULL : c->dynamicemb;
+        f->grow = c->zch || c->dynamicemb ? NULL : c->growing;
         m->kind = CR_IDS_HASH;
         m->hash = cr_hash_choose(data->use_farm_hash);
         m->mod = cr_mod_make(CR_WIDE_IDS);
         /* the last row is that of ids without one */
-        f->num_embeddings = c->zch ? rows_of(c->zch->zch_size) : rows_of(f->demb->max_capacity) + 1;
+        f->num_embeddings = f->zch    ? rows_of(f->zch->zch_size)
+                            : f->demb ? rows_of(f->demb->max_capacity) + 1
+                                      : cr_grow_conf_rows(f->grow) + 1;
         return true;
     }
     if (hash) {

@@ -160,7 +160,8 @@ static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_
     if (strcmp(c->skey, "ALL") != 0)
         s->skey = cr_calc_add(&s->op, f, "skey", -1, c->skey, CR_IN_TOKENS, data, arena, diag);
     s->tokens = c->need_discrete || cr_calc_has_vocab(&c->op);
-    s->prefix = c->op.zch || c->op.dynamicemb || cr_conf_has(c, "hash_bucket_size");
+    s->prefix =
+        c->op.zch || c->op.dynamicemb || c->op.growing || cr_conf_has(c, "hash_bucket_size");
     s->op.begin = begin;
     s->op.row = row;
     int64_t dim = !s->tokens ? 1 : cr_conf_has(c, "value_dim") ? c->op.value_dim : all ? 0 : 1;

@@ -117,7 +117,8 @@ static void inner(writer *m, const void *conf, const char *key) {
 static void fields(writer *m, const void *conf, const void *plain, const char *prefix) {
     for (const cr_field *f = ((const cr_conf_base *)conf)->msg->fields; f->name; f++) {
         if (f->offset == CR_NO_STORE || (!*prefix && listed(about_tables, f->name))) continue;
-        if (!*prefix && (strcmp(f->name, "zch") == 0 || strcmp(f->name, "dynamicemb") == 0)) {
+        if (!*prefix && (strcmp(f->name, "zch") == 0 || strcmp(f->name, "dynamicemb") == 0 ||
+                         strcmp(f->name, "growing") == 0)) {
             bool first = strcmp(f->name, "zch") == 0;
             if (first && cr_feature_mapped(m->f))
                 put(m, "ids", "of 63 bits, which a map turns into rows");

@@ -36,6 +36,7 @@ static const cr_oneof_member policies[] = {
     {NULL, NULL, NULL},
 };
 static const cr_oneof policy_family = {"eviction policy", true, policies};
+const cr_oneof cr_grow_policy_family = {"eviction policy", false, policies};
 
 static const cr_field zch_fields[] = {
     CR_UINT64(cr_zch_conf, zch_size, 0, CR_F_REQUIRED,

@@ -60,29 +60,26 @@ int cr_map_tensors_max(const cr_model *m) {
     return N_KINDS * m->n_tables;
 }
 
-int64_t cr_map_unsaved(const cr_model_table *t) {
-    return t->owner->demb && t->map_state.size > 0 ? t->n_rows - t->map_state.size : 0;
-}
-
 void cr_map_sizes(cr_model *m, const cr_ckpt *c) {
     for (int i = 0; i < m->n_tables; i++) {
         cr_model_table *t = m->tables[i];
-        const cr_ckpt_info *p = t->owner->demb ? cr_ckpt_find(c, t->table.name) : NULL;
+        const cr_ckpt_info *p = cr_feature_grows(t->owner) ? cr_ckpt_find(c, t->table.name) : NULL;
         if (p && p->n_dims == 2 && p->shape[0] > 0) t->n_rows = t->table.n_rows = p->shape[0];
     }
 }
 
 int cr_map_tensors(cr_model_table *t, bool training, cr_arena *a, cr_ckpt_tensor *v) {
-    int n = !t->map ? 0 : training ? N_KINDS : N_EXPORTED;
+    int n = !t->map && !t->grows ? 0 : training ? N_KINDS : N_EXPORTED;
     for (int k = 0; k < n; k++) {
         part *p = CR_NEW(a, part);
         *p = (part){t, k};
         bool seen = k >= SEEN_ID, one = k == STEP || k == UPDATED;
         v[k] = (cr_ckpt_tensor){.name = cr_arena_printf(a, "%s%s", t->map_name, names[k]),
                                 .n_dims = 1,
-                                .shape = {one    ? 1
-                                          : seen ? t->map_state.seen.n
-                                                 : t->n_rows - cr_map_unsaved(t)},
+                                .shape = {one        ? 1
+                                          : seen     ? t->map_state.seen.n
+                                          : t->grows ? t->map_state.size
+                                                     : t->n_rows},
                                 .dtype = CR_DT_I64,
                                 .get_whole = get,
                                 .put_whole = put,

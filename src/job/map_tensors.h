@@ -12,10 +12,7 @@
  * training: all of them, else those of an export. Returns how many there are. */
 int cr_map_tensors_max(const cr_model *m);
 int cr_map_tensors(cr_model_table *t, bool training, cr_arena *a, cr_ckpt_tensor *v);
-/* cr_map_unsaved returns how many first rows of a table a checkpoint does not have, while one is
- * saved: with dynamicemb those that never had an id. cr_map_sizes gives such tables, before they
- * have memory, the number of rows that c has. */
-int64_t cr_map_unsaved(const cr_model_table *t);
+/* cr_map_sizes gives tables that grow, before they have memory, the number of rows that c has. */
 void cr_map_sizes(cr_model *m, const cr_ckpt *c);
 /* cr_map_view lets a table read its map in an open export, if it lies there as in memory. */
 void cr_map_view(cr_model_table *t, const cr_ckpt *c);

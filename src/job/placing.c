@@ -109,6 +109,10 @@ static const char *why_whole(const cr_job *j, const cr_model_table *t) {
     return o && o->whole_row ? "its optimizer looks at whole rows" : NULL;
 }
 
+bool cr_job_grows(const cr_job *j, const cr_model_table *t) {
+    return j->mo.optim && cr_feature_grows(t->owner);
+}
+
 static unsigned kinds_of(const cr_job *j, const cr_model_table *t, int ranks, int per_node,
                          cr_diag *diag) {
     unsigned kinds = USUAL | BIT(CR_GRID_SHARD);
@@ -125,6 +129,7 @@ static unsigned kinds_of(const cr_job *j, const cr_model_table *t, int ranks, in
         limited = true;
         at = cr_conf_at(c, "sharding_types");
     }
+    if (cr_job_grows(j, t)) return BIT(CR_ROW_WISE);
     if (!limited) kinds = USUAL;
     if (ranks == 1) return USUAL; /* it does not matter */
     if (!kinds) no_way(t, at, 0, "its features do not allow the same ones", diag);
@@ -159,6 +164,8 @@ static void describe(const cr_job *j, const cr_model_table *t, double zipf, cr_p
     out->weight_bytes = t->half ? 2 : 4;
     out->trained = t->trainable && o;
     out->row_bytes = 4 * cr_table_stride(t->D, t->half, out->trained ? o : NULL);
+    if (cr_job_grows(j, t))
+        out->row_bytes += cr_model_map_bytes(t, 1); /* the map is cut as the rows are */
     out->every_row = out->trained && o->every_row;
     out->whole = why_whole(j, t);
     out->zipf = zipf;
@@ -170,6 +177,16 @@ static void describe(const cr_job *j, const cr_model_table *t, double zipf, cr_p
         const uint64_t *hashed = field_at(f->conf, "hash_bucket_size");
         out->ordered |= !hashed || *hashed == 0;
     }
+}
+
+/* Every rank has the whole map of a table with zch. */
+static double whole_maps(const cr_job *j) {
+    double bytes = 0;
+    for (int i = 0; j->mo.optim && i < j->model->n_tables; i++) {
+        const cr_model_table *t = j->model->tables[i];
+        if (t->owner->zch) bytes += (double)cr_model_map_bytes(t, t->n_rows);
+    }
+    return bytes;
 }
 
 cr_code cr_job_planner(const cr_job *j, int ranks, int per_node, double zipf, cr_arena *a,
@@ -195,6 +212,7 @@ cr_code cr_job_planner(const cr_job *j, int ranks, int per_node, double zipf, cr
                             .lanes = cr_lanes_for(j->root->train_config->lanes,
                                                   cr_mul_i64(batch, ranks)),
                             .dense_bytes = (double)dense,
+                            .buffers = whole_maps(j),
                             .dense_planes = cr_dense_planes(j),
                             .flops = cr_graph_flops(&m->graph, steps, true)};
     return diag->n_errors == before ? CR_OK : CR_ECONF;
@@ -349,12 +367,19 @@ cr_code cr_job_placings(cr_job *j, cr_diag *diag) {
         cr_comm_share(j->comm, plans, (size_t)n * sizeof(*plans), 0);
     }
     if (head.code != CR_OK) return head.code;
+    int *everyone = CR_NEW_N(a, int, m.ranks);
+    for (int h = 0; h < m.ranks; h++)
+        everyone[h] = h;
     for (int i = 0; i < n; i++) {
         cr_model_table *t = j->model->tables[i];
+        if (cr_job_grows(j, t)) {
+            t->placing = cr_model_grown_placing(a, t, everyone, m.ranks);
+            continue;
+        }
         cr_placing *p = CR_NEW(a, cr_placing);
+        t->placing = p;
         *p = cr_planned_placing(a, &plans[i], t->n_rows, t->D, m.ranks, head.per_node);
         if (cr_placing_check(p, t->n_rows, t->D, m.ranks)) CR_BUG("a wrong placing");
-        t->placing = p;
     }
     return CR_OK;
 }

@@ -31,6 +31,8 @@ double cr_job_reserve(void);
 void cr_job_unfit(const cr_planner_job *p, const cr_planner_machine *m, const cr_planner_result *r,
                   double reserve, cr_diag *diag);
 
+/* cr_job_grows: does a table grow in this job? Then it is cut by the hash of its ids, always. */
+bool cr_job_grows(const cr_job *j, const cr_model_table *t);
 /* cr_job_placings (collective) decides where the tables of a job lie and sets `placing` of every
  * table of j->model: as model_dir/plan.json says with FORCE_LOAD_SHARDING_PLAN=1 where there is
  * one, else as the planner chooses. It is called between cr_job_open and cr_job_alloc. Without

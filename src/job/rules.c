@@ -42,6 +42,12 @@ void cr_job_rules(cr_job *j, cr_diag *diag) {
         const cr_rule *r = &j->tables.v[j->tables.of[i]];
         m->tables[i]->optim = r->type;
         m->tables[i]->optim_conf = r->optim->conf;
+        const cr_feature *f = m->tables[i]->owner;
+        if (r->type->every_row && cr_feature_grows(f) && f->trainable)
+            cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, f->at,
+                        "feature '%s': the optimizer %s moves every row of a table in each step, "
+                        "and a table that grows moves only those of the batch; use mode: LAZY",
+                        f->name, r->type->name);
     }
     int n = 0, *node = CR_NEW_N(a, int, m->graph.n + 1);
     for (int i = 0; i < m->graph.n; i++) {

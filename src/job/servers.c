@@ -40,7 +40,10 @@ static double bytes_of(const cr_job *j, int holder) {
         double row = 4 * (double)cr_table_stride(t->D, t->half, t->trainable ? o : NULL);
         for (int k = 0; t->placing && k < t->placing->n; k++)
             if (t->placing->shards[k].holder == holder)
-                sum += row * (double)(t->placing->shards[k].end - t->placing->shards[k].row);
+                sum += cr_job_grows(j, t)
+                           ? (row + (double)cr_model_map_bytes(t, 1)) * (double)t->n_rows /
+                                 t->placing->n
+                           : row * (double)(t->placing->shards[k].end - t->placing->shards[k].row);
     }
     return sum;
 }
@@ -68,6 +71,10 @@ cr_code cr_job_server_placings(cr_job *j, cr_diag *diag) {
     char text[32];
     for (int i = 0; i < j->model->n_tables; i++) {
         cr_model_table *t = j->model->tables[i];
+        if (cr_job_grows(j, t)) {
+            t->placing = cr_model_grown_placing(a, t, servers, n);
+            continue;
+        }
         t->placing = cut(a, t, servers, n, &turn);
         if (cr_placing_check(t->placing, t->n_rows, t->D, j->meet->n)) CR_BUG("a wrong placing");
     }
@@ -143,7 +150,8 @@ static void check_free(const cr_job *j, const cr_servers_conf *c, cr_diag *diag)
     if (j->root->model_config->use_pareto_loss_weight)
         refuse(j, j->root->model_config, "use_pareto_loss_weight",
                "use_pareto_loss_weight weighs the losses of a step", diag);
-    if (j->model->n_mapped > 0) refuse(j, c, "strategy", "zch and dynamicemb look at the ids of a step", diag);
+    if (j->model->n_mapped > 0)
+        refuse(j, c, "strategy", "zch and dynamicemb look at the ids of a step", diag);
     if (tc->is_profiling)
         refuse(j, tc, "is_profiling", "is_profiling shows the steps of all ranks side by side",
                diag);

@@ -76,7 +76,6 @@ typedef struct plane {
     int n_held;
     int64_t width; /* elements of a row of the whole table */
     int state;     /* which plane of state; -1: the weights */
-    int64_t first; /* row of the table that is row 0 of the tensor */
 } plane;
 
 /* Returns the shard that has an element of a row, and in *n at most how many of them follow in this
@@ -93,16 +92,19 @@ static cr_table *shard_at(const plane *p, int64_t row, int64_t *col, int64_t *n)
     CR_BUG("a row of a table that this process does not hold");
 }
 
-/* Returns where the state of a plane lies in a record. */
+/* Returns where a plane of state lies in a record. */
+static int64_t state_of(const cr_table *t, int state) {
+    int elem = state < t->optim->elem_state ? state : t->optim->elem_state;
+    return cr_table_state_at(t) + elem * t->D + (state - elem);
+}
 static int64_t state_at(const plane *p, const cr_table *t) {
-    int elem = p->state < t->optim->elem_state ? p->state : t->optim->elem_state;
-    return cr_table_state_at(t) + elem * t->D + (p->state - elem);
+    return state_of(t, p->state);
 }
 
 static void get_plane(void *ctx, int64_t first, int64_t n, float *out) {
     const plane *p = ctx;
     for (int64_t i = 0, m; i < n; i += m) {
-        int64_t row = p->first + (first + i) / p->width, col = (first + i) % p->width;
+        int64_t row = (first + i) / p->width, col = (first + i) % p->width;
         m = n - i;
         const cr_table *t = shard_at(p, row, &col, &m);
         if (p->state < 0)
@@ -116,7 +118,7 @@ static void get_plane(void *ctx, int64_t first, int64_t n, float *out) {
 static void put_plane(void *ctx, int64_t first, int64_t n, const float *in) {
     const plane *p = ctx;
     for (int64_t i = 0, m; i < n; i += m) {
-        int64_t row = p->first + (first + i) / p->width, col = (first + i) % p->width;
+        int64_t row = (first + i) / p->width, col = (first + i) % p->width;
         m = n - i;
         cr_table *t = shard_at(p, row, &col, &m);
         if (p->state < 0)
@@ -125,6 +127,73 @@ static void put_plane(void *ctx, int64_t first, int64_t n, const float *in) {
             memcpy(cr_table_row(t, row - t->row0) + state_at(p, t) + col, in + i,
                    (size_t)m * sizeof(float));
     }
+}
+
+/* ---- tables that grow ---- */
+
+/* A plane of a table that grows: the rows that this holder has, by their numbers in a state
+ * (cr_grow_at). The last row is that of ids without one. */
+typedef struct grown {
+    cr_model_table *t;
+    int64_t width;
+    int state;
+} grown;
+
+static int64_t grown_part(const grown *p, int64_t first, int64_t i, int64_t n, cr_table **block,
+                          int64_t *at, int64_t *col) {
+    cr_grow *g = p->t->table.owner->grow;
+    int64_t row = (first + i) / p->width;
+    *col = (first + i) % p->width;
+    if (!g || !cr_grow_at(g, row, block, at)) *block = NULL;
+    return p->width - *col < n - i ? p->width - *col : n - i;
+}
+
+static void get_grown(void *ctx, int64_t first, int64_t n, float *out) {
+    const grown *p = ctx;
+    for (int64_t i = 0, m, at, col; i < n; i += m) {
+        cr_table *b;
+        m = grown_part(p, first, i, n, &b, &at, &col);
+        if (b && p->state < 0)
+            cr_table_get_part(b, at, col, m, out + i);
+        else if (b)
+            memcpy(out + i, cr_table_row(b, at) + state_of(b, p->state) + col,
+                   (size_t)m * sizeof(float));
+        else
+            for (int64_t k = 0; k < m; k++)
+                out[i + k] = p->state < 0 ? cr_model_absent(p->t) : 0;
+    }
+}
+
+static void put_grown(void *ctx, int64_t first, int64_t n, const float *in) {
+    const grown *p = ctx;
+    for (int64_t i = 0, m, at, col; i < n; i += m) {
+        cr_table *b;
+        m = grown_part(p, first, i, n, &b, &at, &col);
+        if (b && p->state < 0)
+            cr_table_put_part(b, at, col, m, in + i);
+        else if (b)
+            memcpy(cr_table_row(b, at) + state_of(b, p->state) + col, in + i,
+                   (size_t)m * sizeof(float));
+    }
+}
+
+static cr_code fit_grown(void *ctx, int64_t rows, cr_err *err) {
+    return cr_model_grown_load(((const grown *)ctx)->t, rows, err);
+}
+
+/* Says which holder has which rows of a table that grows. */
+static void add_grown_parts(cr_ckpt_tensor *out, cr_arena *a, const cr_model_table *t, int holders,
+                            int64_t width) {
+    cr_ckpt_part *parts = CR_NEW_N(a, cr_ckpt_part, holders);
+    int n = 0;
+    for (int h = 0; h < holders; h++) {
+        bool last = h + 1 == holders; /* it has the row of ids without one, too */
+        int64_t first = t->grow_rows[h], end = t->grow_rows[h + 1] + last;
+        if (first < end) parts[n++] = (cr_ckpt_part){h, first, end, 0, width};
+    }
+    out->part_width = width;
+    out->parts = parts;
+    out->n_parts = n;
 }
 
 /* The weights of a table that lie in a file. They are rounded as they would be in memory. */
@@ -146,45 +215,60 @@ static void get_stored(void *ctx, int64_t first, int64_t n, float *out) {
 }
 
 /* Says which holder has which rows and columns of a tensor. */
-static void add_parts(cr_ckpt_tensor *t, cr_arena *a, const cr_placing *p, int64_t width,
-                      int64_t first) {
+static void add_parts(cr_ckpt_tensor *t, cr_arena *a, const cr_placing *p, int64_t width) {
     cr_ckpt_part *parts = CR_NEW_N(a, cr_ckpt_part, p->n);
-    int n = 0;
     for (int k = 0; k < p->n; k++) {
         const cr_shard *s = &p->shards[k];
-        if (s->end <= first) continue;
-        int64_t row = s->row > first ? s->row - first : 0;
-        parts[n] = (cr_ckpt_part){s->holder, row, s->end - first, s->col, s->col_end};
-        if (width == 1) parts[n].col = 0;
-        if (width == 1) parts[n].col_end = 1;
-        n++;
+        parts[k] = (cr_ckpt_part){s->holder, s->row, s->end, s->col, s->col_end};
+        if (width == 1) parts[k].col = 0;
+        if (width == 1) parts[k].col_end = 1;
     }
     t->part_width = width;
     t->parts = parts;
-    t->n_parts = n;
+    t->n_parts = p->n;
 }
 
-/* Adds a plane of a table from row `first` on: state says which plane of optimizer state, -1 the
- * weights. */
-static void add_plane(list *l, cr_arena *a, const char *name, cr_table *t, int state,
-                      int64_t first) {
-    static const cr_dtype types[] = {
-        [0] = CR_DT_F32, [CR_HALF_BF16] = CR_DT_BF16, [CR_HALF_FP16] = CR_DT_F16};
-    bool rows = state >= 0 && state >= t->optim->elem_state; /* one number per row */
-    const cr_owner *o = t->owner;
-    plane *p = CR_NEW(a, plane);
-    *p = (plane){o ? o->held : t, o ? o->n_held : 1, rows ? 1 : t->D, state, first};
+static const cr_dtype types[] = {
+    [0] = CR_DT_F32, [CR_HALF_BF16] = CR_DT_BF16, [CR_HALF_FP16] = CR_DT_F16};
+
+/* Adds a plane of a table that grows. */
+static void add_grown(list *l, cr_arena *a, const cr_job *j, const char *name, cr_model_table *t,
+                      int state) {
+    const cr_table *tab = &t->table;
+    bool rows = state >= 0 && state >= tab->optim->elem_state, saving = t->map_state.size > 0;
+    grown *p = CR_NEW(a, grown);
+    *p = (grown){t, rows ? 1 : tab->D, state};
     cr_ckpt_tensor *out = &l->v[l->n++];
     *out = (cr_ckpt_tensor){.name = name,
                             .n_dims = rows ? 1 : 2,
-                            .shape = {t->n_rows - first, p->width},
+                            .shape = {saving ? t->map_state.size : 1, p->width},
+                            .dtype = state < 0 ? types[tab->half] : CR_DT_F32,
+                            .get = get_grown,
+                            .put = put_grown,
+                            .fit = fit_grown,
+                            .resize = CR_RESIZE_FIT,
+                            .ctx = p,
+                            .optimizer = state >= 0};
+    if (saving && tab->owner->placing) add_grown_parts(out, a, t, j->meet->n, p->width);
+}
+
+/* Adds a plane of a table: state says which plane of optimizer state, -1 the weights. */
+static void add_plane(list *l, cr_arena *a, const char *name, cr_table *t, int state) {
+    bool rows = state >= 0 && state >= t->optim->elem_state; /* one number per row */
+    const cr_owner *o = t->owner;
+    plane *p = CR_NEW(a, plane);
+    *p = (plane){o ? o->held : t, o ? o->n_held : 1, rows ? 1 : t->D, state};
+    cr_ckpt_tensor *out = &l->v[l->n++];
+    *out = (cr_ckpt_tensor){.name = name,
+                            .n_dims = rows ? 1 : 2,
+                            .shape = {t->n_rows, p->width},
                             .dtype = state < 0 ? types[t->half] : CR_DT_F32,
                             .get = get_plane,
                             .put = put_plane,
                             .in_place = state < 0 && t->size == 0 && !o,
                             .ctx = p,
                             .optimizer = state >= 0};
-    if (o) add_parts(out, a, o->placing, p->width, first);
+    if (o) add_parts(out, a, o->placing, p->width);
 }
 
 cr_ckpt_tensor *cr_job_tensors(cr_job *j, const cr_planes *t, cr_arena *a, int *n) {
@@ -213,9 +297,17 @@ cr_ckpt_tensor *cr_job_tensors(cr_job *j, const cr_planes *t, cr_arena *a, int *
         cr_table *tab = &m->tables[i]->table;
         const cr_optim_type *o = tab->optim;
         int first = l.n;
+        if (m->tables[i]->grows) { /* its ids come first: they say which rows there are */
+            l.n += cr_map_tensors(m->tables[i], t != NULL, a, l.v + l.n);
+            for (int p = -1; p < 0 || (t && o && p < o->elem_state + o->row_state); p++)
+                add_grown(&l, a, j,
+                          p < 0 ? tab->name
+                                : cr_arena_printf(a, "state.%s.%s", tab->name, o->state_names[p]),
+                          m->tables[i], p);
+            continue;
+        }
         if (tab->owner && !tab->owner->placing) continue; /* the owner saves its rows */
-        int64_t skip = cr_map_unsaved(m->tables[i]);
-        add_plane(&l, a, tab->name, tab, -1, skip);
+        add_plane(&l, a, tab->name, tab, -1);
         if (m->tables[i]->in_file) {
             stored *s = CR_NEW(a, stored);
             *s = (stored){j->mapped, tab->name, tab->half};
@@ -224,7 +316,7 @@ cr_ckpt_tensor *cr_job_tensors(cr_job *j, const cr_planes *t, cr_arena *a, int *
         }
         for (int p = 0; t && o && p < o->elem_state + o->row_state; p++)
             add_plane(&l, a, cr_arena_printf(a, "state.%s.%s", tab->name, o->state_names[p]), tab,
-                      p, skip);
+                      p);
         for (int k = first; k < l.n; k++)
             l.v[k].spare_rows = m->tables[i]->owner->spare_rows;
         l.n += cr_map_tensors(m->tables[i], t != NULL, a, l.v + l.n);
@@ -388,7 +480,7 @@ cr_code cr_job_maps_loaded(cr_job *j, cr_diag *diag) {
     cr_err err;
     cr_code code = cr_model_maps_load(j->model, cr_job_self(j) == 0, &err);
     cr_model_maps_saved(j->model);
-    cr_model_rest_rows(j->model, false);
+    cr_model_rest_rows(j->model);
     return code == CR_OK ? CR_OK : cr_diag_err(diag, &err);
 }
 

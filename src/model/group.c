@@ -101,7 +101,7 @@ static void name_table(cr_build *b, cr_model_table *t, bool seq, const char *nam
         t->table.name =
             seq ? cr_arena_printf(a, "%s" SEQ_PATH ".%lld.embeddings.%s.weight", prefix, D, name)
                 : cr_arena_printf(a, "%s" TABLE_PATH ".%s.weight", prefix, name);
-        if (t->owner->demb) /* its map lies beside it */
+        if (cr_feature_grows(t->owner)) /* its map lies beside it */
             t->map_name = cr_arena_strndup(a, t->table.name, strlen(t->table.name) - 6);
         return;
     }
@@ -126,7 +126,7 @@ cr_model_table *cr_group_table(cr_build *b, const cr_feature *f, int64_t D, cons
     cr_err err;
     if (init_fn && *init_fn && cr_init_parse(&init, init_fn, f->num_embeddings, D, &err) != CR_OK)
         cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, f->at, "feature '%s': %s", f->name, err.msg);
-    cr_maps_init(f, D, &init);
+    cr_maps_init(f, D, init_fn && *init_fn, &init);
     for (int i = 0; i < m->n_tables; i++) {
         cr_model_table *t = m->tables[i];
         if (strcmp(t->short_name, name) != 0 || t->seq != seq || (seq && t->D != D)) continue;

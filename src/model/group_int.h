@@ -5,6 +5,7 @@
 #ifndef CR_MODEL_GROUP_INT_H
 #define CR_MODEL_GROUP_INT_H
 
+#include "feat/config.h"
 #include "model/model.h"
 #include "op/input.h"
 
@@ -37,10 +38,24 @@ cr_model_table *cr_group_table(cr_build *b, const cr_feature *f, int64_t D, cons
  * a batch in which the rows of f in t are. cr_maps_alloc and cr_maps_clear make and free the maps
  * of a model. */
 void cr_maps_check(const cr_feature *f, cr_diag *diag);
-/* cr_maps_init replaces the first values of a table's rows where its map has its own. */
-void cr_maps_init(const cr_feature *f, int64_t D, cr_init *init);
+/* cr_maps_init replaces the first values of a table's rows where its map has its own; given:
+ * init_fn gives them. */
+void cr_maps_init(const cr_feature *f, int64_t D, bool given, cr_init *init);
 const char *cr_maps_differ(const cr_feature *a, const cr_feature *b);
 int cr_maps_slot(cr_model *m, const cr_features *fs, cr_model_table *t, const cr_feature *f);
+/* grown.c: tables that grow. cr_grown_rules returns the rules of a feature's table.
+ * cr_grown_alloc makes a table of a training,
+ * or the part of it that lies here. cr_grown_clear frees it; the others do for the table what
+ * cr_model_learn_ids, cr_model_rest_rows, cr_model_maps_save and cr_model_maps_saved do for all. */
+cr_grow_rules cr_grown_rules(const cr_feature *f);
+CR_CHECKED cr_code cr_grown_alloc(cr_model *m, const cr_model_opts *o, cr_model_table *t,
+                                  const cr_table_spec *spec, cr_err *err);
+void cr_grown_clear(cr_model_table *t);
+CR_CHECKED cr_code cr_grown_step(cr_model_table *t, cr_err *err);
+void cr_grown_rest(cr_model_table *t);
+CR_CHECKED cr_code cr_grown_save(cr_model_table *t, const cr_meet *meet, cr_err *err);
+void cr_grown_saved(cr_model_table *t);
+const char *cr_grown_differ(const cr_feature *a, const cr_feature *b);
 CR_CHECKED cr_code cr_maps_alloc(cr_model *m, const cr_model_opts *o, cr_err *err);
 void cr_maps_clear(cr_model *m);
 /* cr_group_use: piece number `piece` of the lookup `node` reads the table. */

@@ -1,6 +1,6 @@
 /*
- * maps.c - tables whose ids get their rows from a map (zch, dynamicemb): the map of each such
- * table, the lists of rows that stand behind a batch's own lists of ids, and a map's step of
+ * maps.c - tables whose ids get their rows from a map (zch, dynamicemb, growing): the map of each
+ * such table, the lists of rows that stand behind a batch's own lists of ids, and a map's step of
  * training.
  *
  * A feature that such a table reads has, in addition to its own list of ids, a list with the rows
@@ -109,21 +109,9 @@ static cr_zch_opts zch_opts(const cr_zch_conf *c) {
     return o;
 }
 
-/* The order of times is that of steps, so TIMESTAMP is STEP. */
-static cr_zch_opts demb_opts(const cr_demb_conf *c) {
-    const cr_demb_admit_conf *a = c->admission_strategy.conf;
-    cr_zch_opts o = {.interval = 1, .exponent = 1, .policy = CR_ZCH_LRU, .narrow = true};
-    if (strcmp(c->score_strategy, "LFU") == 0) o.policy = CR_ZCH_LFU;
-    if (strcmp(c->score_strategy, "NO_EVICTION") == 0) o.policy = CR_ZCH_NEVER;
-    if (!a) return o;
-    o.admit = (int64_t)a->threshold;
-    o.waiting = (int64_t)(a->counter_capacity ? a->counter_capacity : c->max_capacity);
-    return o;
-}
-
 static cr_zch_opts opts_of(const cr_model_table *t, uint64_t seed) {
     const cr_feature *f = t->owner;
-    cr_zch_opts o = f->zch ? zch_opts(f->zch) : demb_opts(f->demb);
+    cr_zch_opts o = f->zch ? zch_opts(f->zch) : (cr_zch_opts){.interval = 1};
     o.name = t->table.name;
     o.size = t->n_rows;
     o.seed = seed;
@@ -143,30 +131,6 @@ void cr_maps_check(const cr_feature *f, cr_diag *diag) {
         f->name, text);
 }
 
-/* Returns the first values that a config asks for. */
-static cr_init init_of(const cr_demb_init_conf *c, int64_t rows, int64_t D) {
-    double range = 1 / sqrt((double)rows);
-    double lower = cr_conf_has(c, "lower") ? c->lower : -range;
-    double upper = cr_conf_has(c, "upper") ? c->upper : range;
-    double std = cr_conf_has(c, "std_dev") ? c->std_dev : 1 / sqrt((double)D);
-    if (strcmp(c->mode, "CONSTANT") == 0) return CR_INIT_C(c->value);
-    if (strcmp(c->mode, "NORMAL") == 0) return (cr_init){CR_INIT_NORMAL, c->mean, std, 0, 0};
-    if (strcmp(c->mode, "TRUNCATED_NORMAL") == 0)
-        return (cr_init){CR_INIT_TRUNC_NORMAL, c->mean, std, lower, upper};
-    return (cr_init){CR_INIT_UNIFORM, lower, upper, 0, 0};
-}
-
-void cr_maps_init(const cr_feature *f, int64_t D, cr_init *init) {
-    if (f->demb && f->demb->initializer_args)
-        *init = init_of(f->demb->initializer_args, (int64_t)f->demb->max_capacity, D);
-}
-
-static bool same_init(const cr_demb_init_conf *a, const cr_demb_init_conf *b) {
-    if (!a || !b) return a == b;
-    return strcmp(a->mode, b->mode) == 0 && a->mean == b->mean && a->std_dev == b->std_dev &&
-           a->lower == b->lower && a->upper == b->upper && a->value == b->value;
-}
-
 static const char *zch_differ(const cr_zch_conf *x, const cr_zch_conf *y) {
     const cr_zch_policy_conf *p = x->eviction_policy.conf, *q = y->eviction_policy.conf;
     return x->eviction_interval != y->eviction_interval   ? "eviction_interval"
@@ -180,19 +144,9 @@ static const char *zch_differ(const cr_zch_conf *x, const cr_zch_conf *y) {
 const char *cr_maps_differ(const cr_feature *a, const cr_feature *b) {
     if (!a->zch != !b->zch) return "zch";
     if (!a->demb != !b->demb) return "dynamicemb";
+    if (!a->grow != !b->grow) return "growing";
     if (a->zch) return zch_differ(a->zch, b->zch);
-    if (!a->demb) return NULL;
-    const cr_demb_conf *x = a->demb, *y = b->demb;
-    const cr_demb_admit_conf *p = x->admission_strategy.conf, *q = y->admission_strategy.conf;
-    return strcmp(x->score_strategy, y->score_strategy) != 0 ? "score_strategy"
-           : !same_init(x->eval_initializer_args, y->eval_initializer_args)
-               ? "eval_initializer_args"
-           : !p != !q                                        ? "admission_strategy"
-           : p && p->threshold != q->threshold               ? "threshold"
-           : p && p->counter_capacity != q->counter_capacity ? "counter_capacity"
-           : p && !same_init(p->initializer_args, q->initializer_args)
-               ? "initializer_args of the admission"
-               : NULL;
+    return cr_grown_differ(a, b);
 }
 
 int cr_maps_slot(cr_model *m, const cr_features *fs, cr_model_table *t, const cr_feature *f) {
@@ -219,7 +173,7 @@ cr_code cr_maps_alloc(cr_model *m, const cr_model_opts *o, cr_err *err) {
     m->map_seed = o->seed;
     for (int i = 0; i < m->n_tables; i++) {
         cr_model_table *t = m->tables[i];
-        if (!cr_feature_mapped(t->owner)) continue;
+        if (!cr_feature_mapped(t->owner) || t->grows) continue;
         cr_zch_opts zo = opts_of(t, o->seed);
         if (o->optim) {
             CR_TRY(cr_zch_new(&t->map, &zo, err));
@@ -233,17 +187,26 @@ cr_code cr_maps_alloc(cr_model *m, const cr_model_opts *o, cr_err *err) {
     return CR_OK;
 }
 
+int64_t cr_model_map_bytes(const cr_model_table *t, int64_t n_rows) {
+    if (!cr_feature_grows(t->owner)) return cr_zch_bytes(n_rows);
+    cr_grow_rules r = cr_grown_rules(t->owner);
+    return cr_mul_i64(n_rows, cr_grow_row_bytes(&r));
+}
+
 void cr_maps_clear(cr_model *m) {
     for (int i = 0; i < m->n_tables; i++) {
         cr_zch_free(m->tables[i]->map);
         cr_zch_state_clear(&m->tables[i]->map_state);
+        cr_grown_clear(m->tables[i]);
     }
 }
 
 cr_code cr_model_maps_save(cr_model *m, const cr_meet *meet, cr_err *err) {
-    for (int i = 0; i < m->n_tables; i++)
-        if (m->tables[i]->map)
-            CR_TRY(cr_zch_save(m->tables[i]->map, meet, &m->tables[i]->map_state, err));
+    for (int i = 0; i < m->n_tables; i++) {
+        cr_model_table *t = m->tables[i];
+        if (t->grows) CR_TRY(cr_grown_save(t, meet, err));
+        if (t->map) CR_TRY(cr_zch_save(t->map, meet, &t->map_state, err));
+    }
     return CR_OK;
 }
 
@@ -258,12 +221,26 @@ cr_code cr_model_maps_load(cr_model *m, bool first, cr_err *err) {
 }
 
 void cr_model_maps_saved(cr_model *m) {
-    for (int i = 0; i < m->n_tables; i++)
-        if (m->tables[i]->map && cr_zch_learns(m->tables[i]->map))
-            cr_zch_state_clear(&m->tables[i]->map_state);
+    for (int i = 0; i < m->n_tables; i++) {
+        cr_model_table *t = m->tables[i];
+        if (t->grows) cr_grown_saved(t);
+        if (t->map && cr_zch_learns(t->map)) cr_zch_state_clear(&t->map_state);
+    }
 }
 
 /* ---- batches ---- */
+
+#define KEYS 8192 /* ids that a thread takes at a time */
+typedef struct keying {
+    const int64_t *ids;
+    int64_t n, *keys;
+} keying;
+static void key_item(void *ctx, int64_t item, int thread) {
+    (void)thread;
+    const keying *k = ctx;
+    for (int64_t i = item * KEYS, end = k->n - i < KEYS ? k->n : i + KEYS; i < end; i++)
+        k->keys[i] = cr_key_of(k->ids[i]);
+}
 
 cr_code cr_model_map_batch(cr_model_work *w, const cr_batch *b, const cr_batch **out, cr_err *err) {
     const cr_model *m = w->m;
@@ -289,7 +266,10 @@ cr_code cr_model_map_batch(cr_model_work *w, const cr_batch *b, const cr_batch *
     for (int k = 0; k < m->n_mapped; k++) {
         const cr_jagged *from = &b->sparse[m->mapped[k].slot];
         int64_t n = cr_group_ids(b, m->mapped[k].slot);
-        cr_zch_find(m->mapped[k].t->map, from->ids, n, rows, w->pool);
+        if (m->mapped[k].t->grows)
+            cr_pool_run(w->pool, (n + KEYS - 1) / KEYS, key_item, &(keying){from->ids, n, rows});
+        else
+            cr_zch_find(m->mapped[k].t->map, from->ids, n, rows, w->pool);
         to->sparse[b->n_sparse + k] = *from;
         to->sparse[b->n_sparse + k].ids = rows;
         rows += n;
@@ -319,15 +299,12 @@ static void move_in(void *ctx, int64_t row, int64_t id) {
     first_values(v->m, v->t, row, id, &v->t->init);
 }
 
-void cr_model_rest_rows(cr_model *m, bool training) {
+void cr_model_rest_rows(cr_model *m) {
     for (int i = 0; m->n_mapped > 0 && i < m->n_tables; i++) {
         cr_model_table *t = m->tables[i];
-        const cr_demb_conf *c = t->owner->demb;
-        if (!c) continue;
-        const cr_demb_admit_conf *a = c->admission_strategy.conf;
-        const cr_demb_init_conf *from =
-            training ? a ? a->initializer_args : NULL : c->eval_initializer_args;
-        cr_init init = CR_INIT_C(from ? from->value : 0);
+        if (t->grows) cr_grown_rest(t);
+        if (t->grows || t->in_file || t->mapped || !cr_feature_grows(t->owner)) continue;
+        cr_init init = CR_INIT_C(cr_grown_rules(t->owner).absent[0]);
         first_values(m, t, t->n_rows - 1, t->n_rows - 1, &init);
     }
 }
@@ -335,6 +312,7 @@ void cr_model_rest_rows(cr_model *m, bool training) {
 cr_code cr_model_learn_ids(cr_model *m, const cr_batch *b, const cr_meet *meet, cr_err *err) {
     for (int i = 0; i < m->n_tables; i++) {
         cr_model_table *t = m->tables[i];
+        if (t->grows) CR_TRY(cr_grown_step(t, err));
         if (!t->map) continue;
         for (int k = 0; k < m->n_mapped; k++)
             if (m->mapped[k].t == t)

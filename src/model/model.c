@@ -456,7 +456,8 @@ void cr_model_bytes(const cr_model *m, const cr_optim_type *optim, int64_t *tabl
         const cr_optim_type *o = !t->trainable || !optim ? NULL : t->optim ? t->optim : optim;
         int64_t row = 4 * cr_table_stride(t->D, t->half, o);
         *tables = cr_add_i64(*tables, cr_mul_i64(t->n_rows, row));
-        if (cr_feature_mapped(t->owner)) *tables = cr_add_i64(*tables, cr_zch_bytes(t->n_rows));
+        if (cr_feature_mapped(t->owner))
+            *tables = cr_add_i64(*tables, cr_model_map_bytes(t, t->n_rows));
     }
     for (int i = 0; i < m->graph.n; i++)
         if (m->graph.nodes[i]->cls == CR_PARAM && !m->graph.nodes[i]->op)
@@ -468,7 +469,7 @@ static cr_code alloc_shards(cr_model *m, const cr_model_opts *o, cr_model_table 
                             const cr_table_spec *spec, cr_err *err) {
     const cr_owner *owner;
     if (!m->shards) m->shards = cr_shards_new(o->meet, o->pool);
-    CR_TRY(cr_shards_add(m->shards, spec, t->placing, &owner, err));
+    CR_TRY(cr_shards_add(m->shards, spec, t->placing, NULL, &owner, err));
     cr_table_describe(&t->table, spec, owner);
     return CR_OK;
 }
@@ -484,7 +485,9 @@ cr_code cr_model_alloc(cr_model *m, const cr_model_opts *o, cr_err *err) {
                               .trainable = t->trainable,
                               .optim = own ? t->optim : o->optim,
                               .optim_conf = own ? t->optim_conf : o->optim_conf};
-        if (t->table.owner || t->in_file)
+        if (o->optim && cr_feature_grows(t->owner) && !t->table.owner)
+            CR_TRY(cr_grown_alloc(m, o, t, &spec, err));
+        else if (t->table.owner || t->in_file)
             cr_table_describe(&t->table, &spec, t->table.owner);
         else if (t->mapped)
             cr_table_map(&t->table, &spec, t->mapped);
@@ -503,16 +506,12 @@ void cr_model_fill(cr_model *m, uint64_t seed, cr_pool *pool) {
         const cr_owner *o = t->table.owner;
         for (int k = 0; k < (o ? o->n_held : 1); k++) {
             cr_table *one = o ? &o->held[k] : &m->tables[i]->table;
-            /* Rows of dynamicemb get values, and memory, when their ids come; a single row makes
-             * the rest ready. */
-            if (t->owner->demb)
-                cr_table_first(one, one->n_rows - 1, one->row0 + one->n_rows - 1, &t->init, seed);
-            else
-                cr_table_fill(one, &t->init, seed, pool);
+            /* rows of a table that grows get values, and memory, when their ids come */
+            if (!cr_feature_grows(t->owner)) cr_table_fill(one, &t->init, seed, pool);
         }
     }
     cr_params_fill(&m->graph, seed);
-    cr_model_rest_rows(m, false);
+    cr_model_rest_rows(m);
 }
 
 cr_updater *cr_model_updater(cr_model *m, const cr_work *w, cr_pool *pool) {

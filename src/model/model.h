@@ -42,6 +42,13 @@ typedef struct cr_model_table {
     const int64_t *map_ids, *map_rows;
     cr_zch_state map_state;
     const char *map_name; /* of its tensors, up to the last dot */
+    /* The table grows in training (dynamicemb, growing): its owner makes rows, and the lists of a
+     * batch hold keys (emb/keymap.h). grow: the table where one process has all of it. While it is
+     * saved, grow_rows[h] is the first row of holder h. */
+    bool grows, grow_loaded;
+    cr_grow *grow;
+    int64_t map_steps; /* training steps of its map */
+    int64_t *grow_rows;
     cr_init init;
     const cr_feature *owner; /* the first feature that asked for the table, for messages */
     struct cr_table_use {
@@ -212,20 +219,29 @@ CR_CHECKED cr_code cr_model_axes(cr_model_work *w, const cr_batch *b, const int3
 CR_CHECKED cr_code cr_model_check_batch(const cr_model *m, const cr_batch *b, cr_err *err);
 CR_CHECKED cr_code cr_model_run(cr_model_work *w, const cr_batch *b, cr_run *run, cr_err *err);
 void cr_model_seq_grads(const cr_model_work *w, cr_updater *u);
-/* maps.c: tables with a map (zch, dynamicemb). cr_model_map_batch makes the batch that lookups
- * read: the features' ids, and behind them the rows of tables with a map. It holds until the next
- * call, and b must stay. Without such tables, or where b is such a batch already, it is b itself.
- * cr_model_run calls it; those who group ids do it before. */
+/* maps.c: tables with a map (zch, dynamicemb, growing). cr_model_map_batch makes the batch that
+ * lookups read: the features' ids, and behind them the rows of tables with a map. It holds until
+ * the next call, and b must stay. Without such tables, or where b is such a batch already, it is b
+ * itself. cr_model_run calls it; those who group ids do it before. */
 CR_CHECKED cr_code cr_model_map_batch(cr_model_work *w, const cr_batch *b, const cr_batch **out,
                                       cr_err *err);
 /* cr_model_learn_ids makes the maps' step of training, before the batch (of the loader) is mapped.
  * It is collective where the batch has several holders; they do not hear of a failure. */
 CR_CHECKED cr_code cr_model_learn_ids(cr_model *m, const cr_batch *b, const cr_meet *meet,
                                       cr_err *err);
-/* cr_model_rest_rows sets the row of ids without one where it is a constant (dynamicemb): for a
- * step of training, or for everything else. Training sets it before and after each step, so that it
- * does not learn. */
-void cr_model_rest_rows(cr_model *m, bool training);
+/* cr_model_rest_rows ends the maps' step: tables that grow only look ids up from now on. Where such
+ * a table only has rows of a file, it sets the last one, that of ids without one, to its
+ * constant. */
+void cr_model_rest_rows(cr_model *m);
+/* cr_model_map_bytes returns the memory of the map of a table with so many rows, in training.
+ * cr_model_grown_placing cuts a table that grows by the hash of its ids over n holders. */
+int64_t cr_model_map_bytes(const cr_model_table *t, int64_t n_rows);
+cr_placing *cr_model_grown_placing(cr_arena *a, const cr_model_table *t, const int *holders, int n);
+/* cr_model_absent returns every number of the vector of ids without a row, outside of training. */
+float cr_model_absent(const cr_model_table *t);
+/* cr_model_grown_load makes the rows of a table that grows, which map_state has, or without one
+ * those of the ids 0 .. rows - 1. It is called before their values are put. */
+CR_CHECKED cr_code cr_model_grown_load(cr_model_table *t, int64_t rows, cr_err *err);
 /* cr_model_maps_save (collective with meet) copies the states of all maps to map_state, where
  * checkpoints read them; cr_model_maps_load takes what was loaded there (first: this holder is the
  * first one). cr_model_maps_saved frees these copies. */

@@ -227,7 +227,7 @@ static cr_code buffers(cr_job *j, int ranks, cr_planner_job *p, cr_diag *diag) {
     double row = 4.0 * (double)(j->features->dense_width + j->features->n_labels);
     for (int t = 0; t < p->n; t++)
         row += 8 * p->tables[t].ids;
-    p->buffers = (double)cr_work_bytes(w) + HELD * row * (double)p->batch;
+    p->buffers += (double)cr_work_bytes(w) + HELD * row * (double)p->batch;
     cr_work_free(w);
     cr_plan_free(plan);
     return CR_OK;

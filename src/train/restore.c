@@ -26,7 +26,8 @@ static const char *text_of(const void *conf, const char *field) {
 }
 
 static cr_resize resize_of(const cr_feature *f) {
-    if (cr_feature_mapped(f)) return f->zch ? CR_RESIZE_LAST : CR_RESIZE_GROWS;
+    if (cr_feature_grows(f)) return CR_RESIZE_FIT;
+    if (f->zch) return CR_RESIZE_LAST;
     if (cr_conf_has(f->conf, "hash_bucket_size")) return CR_RESIZE_HASH;
     if (cr_conf_has(f->conf, "boundaries")) return CR_RESIZE_ANEW;
     return CR_RESIZE_FIRST;

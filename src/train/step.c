@@ -309,7 +309,6 @@ cr_code cr_trainer_step(cr_trainer *t, const cr_batch *b, int64_t step, cr_err *
     double t0 = cr_now();
     CR_TRY(cr_job_alone(t->j, cr_model_learn_ids(t->m, b, t->j->meet, err), err));
     CR_TRY(cr_job_alone(t->j, cr_model_map_batch(t->w, b, &b, err), err));
-    cr_model_rest_rows(t->m, true);
     if (t->ps) CR_TRY(cr_job_alone(t->j, cr_ps_refresh(t->ps, step, err), err));
     cr_model_scales(t->m, b, cr_plan_lanes(t->plan), t->scale);
     const int32_t *const *axes;
@@ -334,7 +333,7 @@ cr_code cr_trainer_step(cr_trainer *t, const cr_batch *b, int64_t step, cr_err *
     if (!t->scaler) CR_TRY(bad_loss(t, step, err));
     cr_pool_stage(t->j->pool, CR_STAGE_UPDATE);
     cr_code code = t->ps ? push(t, err) : update(t, step, err);
-    cr_model_rest_rows(t->m, false);
+    cr_model_rest_rows(t->m);
     cr_pool_stage(t->j->pool, CR_STAGE_NONE);
     if (code != CR_OK) return code;
     cr_label_watch_step(&t->labels, b);

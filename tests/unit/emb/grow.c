@@ -1,7 +1,7 @@
 /*
  * grow.c - a growing table beside a table in memory: the same steps give the same records, byte for
- * byte, for every rule, width and storage; keys of 64 bits; rows that are dropped and come back;
- * evaluation changes nothing; limits and want of memory are told and leave the table usable.
+ * byte, for every rule, width and storage; keys and ids belong to each other; rows that are dropped
+ * and come back; evaluation changes nothing; want of memory is told and leaves the table usable.
  */
 #include "emb/grow.h"
 
@@ -15,12 +15,28 @@
 
 enum { N = 3000, ROWS = 512, STEPS = 6 };
 
-/* the key of id i: the id itself, or spread over 64 bits in the same order */
-static int64_t key_of(bool wide, int64_t i) {
-    return wide ? (int64_t)(((uint64_t)i << 52) | (uint64_t)i) : i;
+/* the key of an id, spread over 63 bits */
+static int64_t key_of(int64_t i) {
+    return cr_key_of(((i << 51) | i) & INT64_MAX);
 }
 
-/* the same steps with a table in memory and with a growing one; keys are ids */
+TEST(keys_and_ids) {
+    const int64_t some[] = {0, 1, 2, 1000, INT64_MAX - 1, INT64_MAX / 3, 0x4005edb7c7b5b2dd};
+    for (size_t i = 0; i < sizeof(some) / sizeof(*some); i++) {
+        CHECK(cr_key_of(some[i]) >= 0 && cr_key_of(some[i]) < INT64_MAX);
+        CHECK_INT(cr_key_id(cr_key_of(some[i])), some[i]);
+        CHECK_INT(cr_key_of(cr_key_id(some[i])), some[i]);
+    }
+    int64_t below[16] = {0};
+    for (int64_t id = 0; id < 16000; id++) {
+        CHECK_INT(cr_key_id(cr_key_of(id)), id);
+        below[cr_key_of(id) >> 59]++;
+    }
+    for (int k = 0; k < 16; k++)
+        CHECK(below[k] > 850 && below[k] < 1150);
+}
+
+/* the same steps with a table in memory and with a growing one */
 static void compare(const cr_optim_type *type, const void *conf, int64_t D, int half,
                     cr_pool *pool) {
     cr_table_spec spec = {"some.table", N, D, half, true, type, conf};
@@ -29,7 +45,10 @@ static void compare(const cr_optim_type *type, const void *conf, int64_t D, int 
     cr_grow *g;
     CHECK_INT(cr_table_init(&here, &spec, NULL), 0);
     cr_table_fill(&here, &init, 3, pool);
-    CHECK_INT(cr_grow_new(&g, &(cr_grow_opts){&spec, &init, 3}, NULL), 0);
+    CHECK_INT(cr_grow_new(&g,
+                          &(cr_grow_opts){.spec = &spec, .init = &init, .seed = 3, .pool = pool},
+                          NULL),
+              0);
     cr_table_describe(&there, &spec, cr_grow_owner(g));
     float *grad = calloc((size_t)(ROWS * D), sizeof(float));
     cr_use use = {.grad = grad, .ld = D};
@@ -39,18 +58,21 @@ static void compare(const cr_optim_type *type, const void *conf, int64_t D, int 
     cr_views *v = cr_views_new(1, pool);
     cr_views_add(v, &there, &(cr_group_slot){.slot = 0}, (const int[]){0}, 1);
     for (int64_t step = 1; step <= STEPS; step++) {
-        int64_t ids[ROWS];
+        int64_t ids[ROWS], keys[ROWS];
         for (int64_t r = 0; r < ROWS; r++) {
             double x = cr_rng_f64(7 + (uint64_t)step, (uint64_t)r);
             ids[r] = (int64_t)(x * x * N);
+            keys[r] = cr_key_of(ids[r]);
         }
         for (int64_t i = 0; i < ROWS * D; i++)
             grad[i] = cr_rng_f32(20 + (uint64_t)step, (uint64_t)i) * 2 - 1;
-        cr_jagged j = {.ids = ids, .n_ids = ROWS};
-        cr_batch b = {.n_rows = ROWS, .n_sparse = 1, .sparse = &j};
+        cr_jagged j[2] = {{.ids = ids, .n_ids = ROWS}, {.ids = keys, .n_ids = ROWS}};
+        cr_batch b[2] = {{.n_rows = ROWS, .n_sparse = 1, .sparse = &j[0]},
+                         {.n_rows = ROWS, .n_sparse = 1, .sparse = &j[1]}};
         cr_optim_step s = {.lr = 0.05, .t = step};
         if (type->prepare) type->prepare(conf, &s);
-        CHECK_INT(cr_views_stage(v, &b, NULL, NULL, NULL), 0);
+        CHECK_INT(cr_grow_step(g, NULL), 0);
+        CHECK_INT(cr_views_stage(v, &b[1], NULL, NULL, NULL), 0);
         const cr_view *view = cr_views_get(v);
         int64_t wrong = 0;
         for (int64_t r = 0; r < ROWS; r++)
@@ -58,13 +80,13 @@ static void compare(const cr_optim_type *type, const void *conf, int64_t D, int 
                             (size_t)here.n_weights * sizeof(float)) != 0;
         CHECK_INT(wrong, 0);
         for (int k = 0; k < 2; k++) {
-            cr_updater_group(u[k], &b, NULL);
+            cr_updater_group(u[k], &b[k], NULL);
             cr_updater_apply(u[k], &s);
         }
     }
     int64_t seen = 0, wrong = 0;
     for (int64_t id = 0; id < N; id++) {
-        const float *rec = cr_grow_record(g, id);
+        const float *rec = cr_grow_record(g, cr_key_of(id));
         seen += rec != NULL;
         wrong +=
             rec && memcmp(rec, cr_table_row(&here, id), (size_t)here.stride * sizeof(float)) != 0;
@@ -96,60 +118,57 @@ TEST(as_a_table_in_memory) {
     cr_pool_free(pool);
 }
 
-static cr_grow *new_table(int64_t most) {
-    cr_table_spec spec = {"t", most, 4, 0, false, NULL, NULL};
+static cr_grow *new_table(void) {
+    cr_table_spec spec = {"t", 0, 4, 0, false, NULL, NULL};
     cr_init init = CR_INIT_N(0.1);
     cr_grow *g = NULL;
-    CHECK_INT(cr_grow_new(&g, &(cr_grow_opts){&spec, &init, 9}, NULL), 0);
+    CHECK_INT(cr_grow_new(&g, &(cr_grow_opts){.spec = &spec, .init = &init, .seed = 9}, NULL), 0);
     return g;
 }
 
-/* rows have the values of their keys, whatever came before; dropped ones begin anew */
-TEST(first_values_belong_to_keys) {
+/* rows have the values of their ids, whatever came before; dropped ones begin anew */
+TEST(first_values_belong_to_ids) {
     cr_kern_init();
-    cr_grow *a = new_table(0), *b = new_table(0);
+    cr_grow *a = new_table(), *b = new_table();
     float *rec, first[4];
     cr_err err;
     for (int64_t i = 0; i < 5000; i++)
-        CHECK_INT(cr_grow_make(a, key_of(true, i % 4096), &rec, &err), 0);
+        CHECK_INT(cr_grow_make(a, key_of(i % 4096), &rec, &err), 0);
     for (int64_t i = 4095; i >= 0; i--)
-        CHECK_INT(cr_grow_make(b, key_of(true, i), &rec, &err), 0);
+        CHECK_INT(cr_grow_make(b, key_of(i), &rec, &err), 0);
     CHECK_INT(cr_grow_rows(a), 4096);
     int64_t wrong = 0;
     for (int64_t i = 0; i < 4096; i++)
-        wrong += memcmp(cr_grow_record(a, key_of(true, i)), cr_grow_record(b, key_of(true, i)),
-                        sizeof(first)) != 0;
+        wrong +=
+            memcmp(cr_grow_record(a, key_of(i)), cr_grow_record(b, key_of(i)), sizeof(first)) != 0;
     CHECK_INT(wrong, 0);
-    rec = cr_grow_record(a, key_of(true, 7));
+    rec = cr_grow_record(a, key_of(7));
     memcpy(first, rec, sizeof(first));
     rec[0] = 5;
     int64_t bytes = cr_grow_bytes(a);
-    CHECK(cr_grow_drop(a, key_of(true, 7)) && !cr_grow_drop(a, key_of(true, 7)));
-    CHECK(cr_grow_record(a, key_of(true, 7)) == NULL && cr_grow_rows(a) == 4095);
-    CHECK_INT(cr_grow_make(a, -5, &rec, &err), 0); /* takes the record of key 7 */
-    CHECK_INT(cr_grow_make(a, key_of(true, 7), &rec, &err), 0);
+    CHECK(cr_grow_drop(a, key_of(7)) && !cr_grow_drop(a, key_of(7)));
+    CHECK(cr_grow_record(a, key_of(7)) == NULL && cr_grow_rows(a) == 4095);
+    CHECK_INT(cr_grow_make(a, cr_key_of(5000), &rec, &err), 0); /* takes the record of key 7 */
+    CHECK_INT(cr_grow_make(a, key_of(7), &rec, &err), 0);
     CHECK(memcmp(rec, first, sizeof(first)) == 0);
     CHECK(cr_grow_bytes(a) - bytes < 1 << 20);
-    int64_t *keys = malloc((size_t)cr_grow_rows(a) * sizeof(int64_t));
-    cr_grow_keys(a, keys);
-    for (int64_t i = 1; i < cr_grow_rows(a); i++)
-        CHECK((uint64_t)keys[i - 1] < (uint64_t)keys[i]);
-    CHECK_INT(keys[cr_grow_rows(a) - 1], -5);
-    free(keys);
     cr_grow_free(a);
     cr_grow_free(b);
 }
 
 TEST(evaluation_changes_nothing) {
     cr_kern_init();
-    cr_grow *g = new_table(0);
+    cr_grow *g = new_table();
     const cr_owner *o = cr_grow_owner(g);
     int64_t ids[] = {1, 5, 9};
     float rows[3][4], again[3][4];
     cr_err err;
+    CHECK_INT(o->fetch(o->ctx, ids, 3, again[0], 4, false, &err), 0);
+    CHECK_INT(cr_grow_rows(g), 0);
+    CHECK_INT(cr_grow_step(g, &err), 0);
     CHECK_INT(o->fetch(o->ctx, ids, 2, rows[0], 4, false, &err), 0);
     CHECK_INT(cr_grow_rows(g), 2);
-    cr_grow_learns(g, false);
+    cr_grow_rest(g);
     memset(again, 0xff, sizeof(again));
     CHECK_INT(o->fetch(o->ctx, ids, 3, again[0], 4, false, &err), 0);
     CHECK_INT(cr_grow_rows(g), 2);
@@ -158,35 +177,26 @@ TEST(evaluation_changes_nothing) {
     cr_grow_free(g);
 }
 
-TEST(limits) {
+TEST(want_of_memory) {
     cr_kern_init();
-    cr_grow *g = new_table(100);
+    cr_grow *g = new_table();
     cr_err err;
     float *rec;
-    for (int64_t i = 0; i < 100; i++)
-        CHECK_INT(cr_grow_make(g, i, &rec, &err), 0);
-    CHECK_INT(cr_grow_make(g, 100, &rec, &err), CR_ERUN);
-    CHECK_STR(err.msg, "table t is full: it may have 100 rows; allow more");
-    CHECK(cr_grow_drop(g, 3));
-    CHECK_INT(cr_grow_make(g, 100, &rec, &err), 0);
-    cr_grow_free(g);
-    g = new_table(0);
-    int64_t failed = 0, block = 0;
+    int64_t failed = 0;
     for (int64_t i = 0; i < 3000000; i++) {
-        bool try = i % 50 == 0 || i == block;
-        if (try) cr_alloc_fail_after(1);
-        cr_code code = cr_grow_make(g, i, &rec, &err);
+        if (i % 50 == 0) cr_alloc_fail_after(1);
+        cr_code code = cr_grow_make(g, cr_key_of(i), &rec, &err);
         cr_alloc_fail_after(0);
         if (code == CR_OK) continue;
         CHECK_INT(code, CR_ENOMEM);
         failed++;
-        CHECK(cr_grow_record(g, i) == NULL && cr_grow_rows(g) == i);
-        CHECK_INT(cr_grow_make(g, i, &rec, &err), 0);
+        CHECK(cr_grow_record(g, cr_key_of(i)) == NULL && cr_grow_rows(g) == i);
+        CHECK_INT(cr_grow_make(g, cr_key_of(i), &rec, &err), 0);
     }
     CHECK(failed > 0);
     CHECK_INT(cr_grow_rows(g), 3000000);
     cr_grow_free(g);
 }
 
-TEST_MAIN(CASE(as_a_table_in_memory), CASE(first_values_belong_to_keys),
-          CASE(evaluation_changes_nothing), CASE(limits))
+TEST_MAIN(CASE(keys_and_ids), CASE(as_a_table_in_memory), CASE(first_values_belong_to_ids),
+          CASE(evaluation_changes_nothing), CASE(want_of_memory))

@@ -86,7 +86,7 @@ static void hold(holder *h, void *ctx) {
     for (int i = 0; i < TABLES; i++) {
         cr_table_spec spec = {.name = "t", .n_rows = ROWS, .D = D};
         placing[i] = cr_placing_make(&a, kinds[i], ROWS, D, everyone, h->of->n, 0);
-        CHECK_INT(cr_shards_add(s, &spec, &placing[i], &o[i], NULL), 0);
+        CHECK_INT(cr_shards_add(s, &spec, &placing[i], NULL, &o[i], NULL), 0);
         for (int k = 0; k < o[i]->n_held; k++) {
             const cr_table *held = &o[i]->held[k];
             for (int64_t r = 0; r < held->n_rows; r++)

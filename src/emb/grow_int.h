@@ -1,0 +1,97 @@
+/*
+ * grow_int.h - what grow.c, grow_rules.c and grow_state.c share.
+ */
+#ifndef CR_EMB_GROW_INT_H
+#define CR_EMB_GROW_INT_H
+
+#include "emb/grow.h"
+
+/* How often the id of a row was seen, in units of grow_unit, and in which step last. */
+typedef struct grow_note {
+    uint32_t count, last;
+} grow_note;
+
+/* An id that waits for a row. */
+typedef struct grow_wait {
+    int64_t key;
+    uint32_t count, last;
+} grow_wait;
+
+/* A row, or an id that wants one. */
+typedef struct grow_cand {
+    double score;
+    int64_t row; /* -1: a newcomer */
+    int64_t id, key;
+    uint32_t count, last;
+} grow_cand;
+
+struct cr_grow {
+    cr_table_spec spec;
+    cr_init init;
+    uint64_t seed;
+    cr_grow_rules rules;
+    cr_pool *pool;
+    bool learns, notes_kept;
+    int64_t now;     /* training steps so far */
+    int64_t learned; /* the last step whose ids were learned */
+    int64_t key0, key_end;
+    cr_keymap map;
+    cr_table *blocks;
+    grow_note **notes; /* by block; NULL: nothing is noted */
+    int n_blocks, cap_blocks;
+    int shift;       /* a block has 1 << shift records */
+    int64_t n_made;  /* records that were ever used */
+    int64_t *unused; /* those of dropped keys; the last one is used first */
+    int64_t n_unused, cap_unused;
+    /* buckets of all shards; those of this one are bucket0 on. fill: rows by bucket, waiting: ids
+     * that wait; NULL where no rule needs them. */
+    int64_t n_buckets, bucket0, n_here;
+    uint32_t *fill, *waiting;
+    cr_keymap waits_at;
+    grow_wait *waits;
+    int64_t n_waits, cap_waits;
+    grow_cand *cand, *out;
+    int64_t cap_cand, cap_out;
+    /* the keys of the last fetch, and their rows; -1: none */
+    const int64_t *ids;
+    const uint32_t *seg;
+    int64_t n_ids;
+    int64_t *row, cap_row;
+    /* while a state is saved or loaded: rows by their number, from `first` on */
+    int64_t *order, n_order, first;
+    cr_owner owner;
+};
+
+static inline grow_note *grow_note_of(const cr_grow *g, int64_t row) {
+    return &g->notes[row >> g->shift][row & (((int64_t)1 << g->shift) - 1)];
+}
+/* What seeing an id once adds to its count. Where counts decay they have 8 bits behind the point.
+ */
+static inline uint32_t grow_unit(const cr_grow *g) {
+    return g->rules.interval > 0 && g->rules.decay < 1 ? 256 : 1;
+}
+static inline uint32_t grow_add(uint32_t a, uint32_t b) {
+    return a > UINT32_MAX - b ? UINT32_MAX : a + b;
+}
+/* cr_grow_room makes room for n things, of which those that were there stay. */
+CR_CHECKED cr_code cr_grow_room(void **p, int64_t *cap, int64_t n, size_t size, cr_err *err);
+/* cr_grow_new_row makes the row of a key that has none. */
+CR_CHECKED cr_code cr_grow_new_row(cr_grow *g, int64_t key, int64_t *row, cr_err *err);
+
+/* grow_rules.c. cr_grow_buckets sets up the buckets. cr_grow_arrive gives rows to those of the n
+ * keys that have none, as the rules allow, and writes them to row. cr_grow_look looks at the rows
+ * whose turn it is. cr_grow_wait adds to what is known of an id without a row. */
+void cr_grow_buckets(cr_grow *g, const cr_shard *shard);
+static inline bool cr_grow_ruled(const cr_grow *g) {
+    return g->rules.most > 0 || g->rules.admit > 1 || g->rules.chance > 0;
+}
+int64_t cr_grow_bucket(const cr_grow *g, int64_t key);
+CR_CHECKED cr_code cr_grow_arrive(cr_grow *g, const int64_t *id, const uint32_t *seg, int64_t n,
+                                  int64_t *row, cr_err *err);
+/* cr_grow_thin lets rows go from buckets that have more than their share. */
+CR_CHECKED cr_code cr_grow_thin(cr_grow *g, cr_err *err);
+CR_CHECKED cr_code cr_grow_look(cr_grow *g, cr_err *err);
+CR_CHECKED cr_code cr_grow_wait(cr_grow *g, int64_t key, uint32_t count, uint32_t last,
+                                uint32_t *sum, cr_err *err);
+
+#endif

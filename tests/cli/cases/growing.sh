@@ -1,0 +1,104 @@
+# tables that grow: no size is given, and rows are made when ids come. The same bytes as a table of a fixed size, for any
+# number of threads and ranks and after a kill; admission, eviction and expiry; checkpoints hold ids; evaluation changes nothing.
+tiny_data 960 300
+tiny_config
+init='init_fn: "nn.init.uniform_,a=-0.05,b=0.05"'
+sed 's/^  wide_and_deep:/&\n    wide_init_fn: "nn.init.uniform_,a=-0.05,b=0.05"/' tiny.yaml >own_init.yaml
+mv own_init.yaml tiny.yaml
+sed "s/num_buckets: [0-9]*/&, $init/" tiny.yaml >fixed.yaml
+sed "s/num_buckets: [0-9]*/growing: {}, $init/" tiny.yaml >grow.yaml
+[ "$(grep -c 'growing: {}' grow.yaml)" -eq 3 ] || fail "$(cat grow.yaml)"
+# all ids of the data are seen in training, so both tables know the same ones
+run crank train fixed.yaml --model_dir fixed --set train_config.eval_interval_steps=20
+ends 0
+run crank train grow.yaml --model_dir plain --threads 1 --set train_config.eval_interval_steps=20
+ends 0
+same fixed/train_eval_result_v2.txt plain/train_eval_result_v2.txt
+run crank params "$(newest plain)"
+has_out "...ebc.embedding_bags.user_emb.weight ...[51, 4] ..."
+run crank params plain --table user_emb --top 2
+ends 0
+has_out "table user_emb: 50 ids have rows"
+
+# every rule at once
+sed "s/expression: \"user:user\", growing: {}/expression: \"user:user\", growing: {max_rows: 30, bucket_rows: 8, lfu: {}}/
+     s/expression: \"item:item\", growing: {}/expression: \"item:item\", growing: {frequency_admission: {threshold: 12, max_counters: 20}, absent_value: 0.1, expiry: {interval_steps: 4, decay_rate: 0.7, least_score: 2}}/
+     s/expression: \"item:tags\", growing: {}/expression: \"item:tags\", growing: {max_rows: 15, bucket_rows: 5, distance_lfu: {decay_exponent: 0.5}, probability_admission: {probability: 0.3}, expiry: {unseen_steps: 3, interval_steps: 2}}/" grow.yaml >ruled.yaml
+[ "$(grep -c 'growing: {}' ruled.yaml)" -eq 0 ] || fail "$(cat ruled.yaml)"
+run crank train ruled.yaml --threads 1 --model_dir one
+ends 0
+run crank train ruled.yaml --threads 3 --set train_config.eval_interval_steps=7
+ends 0
+same_weights one model
+rm -rf model
+may_be_killed=yes
+CRANK_TEST_KILL=step:25 run crank train ruled.yaml
+ends 137
+run crank train ruled.yaml --continue_train
+ends 0
+same_weights one model
+run crank params one --table user_emb --top 3
+ends 0
+has_out "table user_emb: ... ids have rows"
+run crank export one/pipeline.config --export_dir export
+ends 0
+run crank predict --scripted_model_path export --predict_input_path eval.csv --predict_output_path from_export
+ends 0
+run crank predict --pipeline_config_path one/pipeline.config --predict_input_path eval.csv --predict_output_path from_ckpt --threads 2
+ends 0
+same from_export/part-0.csv from_ckpt/part-0.csv
+run crank eval one/pipeline.config --eval_result_filename again.txt
+ends 0
+tail -n 1 one/train_eval_result_v2.txt >last.txt
+same last.txt one/again.txt
+# rows in 16 bits
+run crank train grow.yaml --model_dir halves --set 'feature_configs[0].id_feature.data_type=BF16' --set 'feature_configs[1].id_feature.data_type=FP16'
+ends 0
+run crank train fixed.yaml --model_dir halves_fixed --set 'feature_configs[0].id_feature.data_type=BF16' --set 'feature_configs[1].id_feature.data_type=FP16'
+ends 0
+same halves/train_eval_result_v2.txt halves_fixed/train_eval_result_v2.txt
+# ranks: the same bytes, with tables that are cut by the hash of ids; another number of ranks goes on
+if [ -f "$(dirname "$CRANK")/comm-mpich.so" ]; then
+    mpi_leaks
+    run crank train ruled.yaml --model_dir lanes --set train_config.lanes=4 --set data_config.batch_size=24
+    ends 0
+    for ranks in 2 3; do
+        run crank launch --nproc_per_node $ranks -- train ruled.yaml --model_dir "by_$ranks" --threads 1 \
+            --set data_config.batch_size=$((24 / ranks)) --set train_config.lanes=4
+        ends 0
+        same_weights lanes "by_$ranks"
+    done
+    CRANK_TEST_KILL=step:31 run crank launch --nproc_per_node 3 -- train ruled.yaml --model_dir cut --threads 1 \
+        --set data_config.batch_size=8 --set train_config.lanes=4
+    ends bad
+    run crank launch --nproc_per_node 2 -- train ruled.yaml --model_dir cut --threads 1 --set data_config.batch_size=12 \
+        --set train_config.lanes=4 --continue_train
+    ends 0
+    same_weights lanes cut
+    run crank launch --nproc_per_node 2 -- eval lanes/pipeline.config --eval_result_filename by_two.txt --set data_config.batch_size=12
+    ends 0
+    run crank eval lanes/pipeline.config --eval_result_filename alone.txt
+    ends 0
+    same lanes/alone.txt lanes/by_two.txt
+    run crank launch --ps 2 --workers 2 -- train ruled.yaml --model_dir served --threads 1 --set data_config.batch_size=12 \
+        --set train_config.lanes=4
+    ends 0
+    same_weights lanes served
+fi
+# mistakes
+bad() { # bad SED TEXT
+    sed "$1" ruled.yaml >bad.yaml
+    run crank check bad.yaml
+    ends 2
+    has_err "$2"
+}
+bad 's/max_rows: 30, bucket_rows: 8, //' "bad.yaml:21:...: lfu lets rows go when the table is full, and without max_rows it never is..."
+bad 's/max_rows: 30/max_rows: 0/' "bad.yaml:21:...: max_rows is 0 and must lie between 1 and ..."
+bad 's/bucket_rows: 8/bucket_rows: 0/' "bad.yaml:21:...: bucket_rows is 0 and must lie between 1 and ..."
+bad 's/threshold: 12/threshold: 0/' "bad.yaml:22:...: threshold must lie between 1 and ..."
+bad 's/probability: 0.3/probability: 0/' "bad.yaml:23:...: probability must be above 0..."
+bad 's/probability: 0.3/probability: 1.5/' "bad.yaml:23:...: probability..."
+bad 's/lfu: {}/lfu: {}, lru: {}/' "bad.yaml:21:...lru..."
+bad 's/adagrad_optimizer: {lr: 0.05}/adam_optimizer: {lr: 0.05, mode: DENSE}/' "bad.yaml:21:...: feature 'user': the optimizer ... moves every row of a table in each step..."
+bad 's/growing: {max_rows: 30/pretrained_path: one, &/' "bad.yaml:21:...: feature 'user': no row of its table belongs to an id yet..."
+bad 's/growing: {max_rows: 30/embedding_name: item_emb, &/' "bad.yaml:22:...: features 'user' and 'item' share the table 'item_emb' but differ in ..."
