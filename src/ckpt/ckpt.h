@@ -30,9 +30,8 @@ typedef enum cr_resize {
                      */
     CR_RESIZE_LAST, /* a row keeps its distance from the end: a table that grew takes all rows, one
                        that shrank starts anew */
-    CR_RESIZE_GROWS, /* the same, and more rows are nothing that must be told */
-    CR_RESIZE_FIT,   /* it gets as many rows as the checkpoint has (cr_ckpt_tensor.fit) */
-    CR_RESIZE_ANEW,  /* rows have another meaning now: the tensor starts anew */
+    CR_RESIZE_FIT,  /* it gets as many rows as the checkpoint has (cr_ckpt_tensor.fit) */
+    CR_RESIZE_ANEW, /* rows have another meaning now: the tensor starts anew */
 } cr_resize;
 
 /* ---- manifest.json: name, size and digest of the files of a folder (manifest.c) ---- */

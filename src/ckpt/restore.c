@@ -153,7 +153,6 @@ static how resized(const cr_ckpt_tensor *t, const cr_ckpt_info *e, const char **
                            : "the first rows are taken, the others are lost";
         return FIRST_ROWS;
     case CR_RESIZE_LAST:
-    case CR_RESIZE_GROWS:
         *what = rows > old ? "its rows are taken, the new ones are free"
                            : "it has fewer rows now, so the table begins anew";
         return rows > old ? LAST_ROWS : KEEP;
@@ -244,9 +243,7 @@ static void match_one(matcher *m, int i) {
         }
         const char *what;
         p->how = resized(t, e, &what);
-        bool told =
-            t->resize != CR_RESIZE_FIT && !(t->resize == CR_RESIZE_GROWS && p->how == LAST_ROWS);
-        if (!t->optimizer && told) {
+        if (!t->optimizer && t->resize != CR_RESIZE_FIT) {
             char have[128], want[128];
             cr_shape_text(have, sizeof have, e->n_dims, e->shape);
             cr_shape_text(want, sizeof want, t->n_dims, t->shape);

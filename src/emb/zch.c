@@ -27,7 +27,6 @@ cr_code cr_zch_new(cr_zch **out, const cr_zch_opts *o, cr_err *err) {
     z->free = o->size - 1;
     cr_keymap_init(&z->map, cr_rng_key(o->seed, "keys", o->name));
     cr_keymap_init(&z->seen_at, cr_rng_key(o->seed, "seen", o->name));
-    cr_keymap_init(&z->waits_at, cr_rng_key(o->seed, "waits", o->name));
     void *p;
     cr_code code = cr_big_alloc(&p, cr_bytes(3 * o->size, sizeof(int64_t)), what, err);
     if (code != CR_OK) {
@@ -54,8 +53,6 @@ void cr_zch_free(cr_zch *z) {
     if (z->id) cr_big_free(z->id, cr_bytes(3 * z->o.size, sizeof(int64_t)));
     cr_keymap_clear(&z->map);
     cr_keymap_clear(&z->seen_at);
-    cr_keymap_clear(&z->waits_at);
-    cr_free(z->waits);
     cr_free(z->seen);
     cr_free(z->post);
     cr_free(z->cand);
@@ -215,59 +212,6 @@ cr_code cr_zch_join(cr_zch *z, const cr_meet *meet, cr_err *err) {
     return code;
 }
 
-/* ---- ids that wait for a row ---- */
-
-static int newest_first(const void *pa, const void *pb) {
-    const zch_seen *a = pa, *b = pb;
-    if (a->last != b->last) return a->last > b->last ? -1 : 1;
-    if (a->count != b->count) return a->count > b->count ? -1 : 1;
-    return a->id < b->id ? -1 : a->id > b->id;
-}
-
-/* Forgets the half that was seen longest ago. */
-static cr_code forget_half(cr_zch *z, cr_err *err) {
-    qsort(z->waits, (size_t)z->n_waits, sizeof(*z->waits), newest_first);
-    z->n_waits = z->o.waiting / 2;
-    cr_keymap_reset(&z->waits_at);
-    for (int64_t i = 0; i < z->n_waits; i++)
-        CR_TRY(cr_keymap_add(&z->waits_at, (uint64_t)z->waits[i].id, i, err));
-    return CR_OK;
-}
-
-cr_code cr_zch_wait(cr_zch *z, const zch_seen *s, int64_t *count, cr_err *err) {
-    int64_t at = cr_keymap_find(&z->waits_at, (uint64_t)s->id);
-    if (at < 0) {
-        if (z->n_waits >= z->o.waiting) CR_TRY(forget_half(z, err));
-        void *p = z->waits;
-        cr_code code = cr_zch_grow(&p, &z->cap_waits, z->n_waits + 1, sizeof(*z->waits), err);
-        z->waits = p;
-        CR_TRY(code);
-        at = z->n_waits++;
-        z->waits[at] = (zch_seen){.id = s->id};
-        CR_TRY(cr_keymap_add(&z->waits_at, (uint64_t)s->id, at, err));
-    }
-    z->waits[at].count += s->count;
-    z->waits[at].last = s->last;
-    *count = z->waits[at].count;
-    return CR_OK;
-}
-
-/* An id that waited has a row now. */
-static cr_code stop_waiting(cr_zch *z, int64_t id, cr_err *err) {
-    int64_t at = cr_keymap_remove(&z->waits_at, (uint64_t)id), end = z->n_waits - 1;
-    if (at < 0) return CR_OK;
-    z->n_waits = end;
-    if (at == end) return CR_OK;
-    z->waits[at] = z->waits[end];
-    (void)cr_keymap_remove(&z->waits_at, (uint64_t)z->waits[at].id);
-    return cr_keymap_add(&z->waits_at, (uint64_t)z->waits[at].id, at, err);
-}
-
-static int by_seen_id(const void *pa, const void *pb) {
-    const zch_seen *a = pa, *b = pb;
-    return a->id < b->id ? -1 : a->id > b->id;
-}
-
 /* ---- an update ---- */
 
 /* A row, or an id that wants one. */
@@ -275,7 +219,6 @@ typedef struct zch_cand cand;
 
 static double score_of(const cr_zch *z, int64_t count, int64_t last) {
     if (z->o.policy == CR_ZCH_LFU) return (double)count;
-    if (z->o.policy == CR_ZCH_NEVER) return count > 0 ? 0 : -1; /* a resident has 1 */
     float d = (float)(z->steps[0] - last + 1), e = (float)z->o.exponent;
     float w = e == 1 ? d : (float)pow((double)d, (double)e);
     return z->o.policy == CR_ZCH_LRU ? (double)-w : (double)((float)count / w);
@@ -308,7 +251,7 @@ static cand row_of(const cr_zch *z, int64_t r) {
               .id = is_free ? INT64_MAX : z->id[r],
               .count = is_free ? 0 : z->count[r],
               .last = is_free ? 0 : z->last[r]};
-    c.score = z->o.policy == CR_ZCH_NEVER && !is_free ? 1 : score_of(z, c.count, c.last);
+    c.score = score_of(z, c.count, c.last);
     return c;
 }
 
@@ -357,12 +300,9 @@ static bool passes(const cr_zch *z, const zch_seen *s, int64_t sum, int64_t n) {
     return (float)score > cr_rng_f32(key, (uint64_t)s->id);
 }
 
-/* Adds what was seen to the rows, and writes the *n_new ids without one to v. */
-static cr_code newcomers(cr_zch *z, cand *v, int64_t *n_new, cr_err *err) {
+/* Adds what was seen to the rows, and writes the ids without one to v. Returns how many. */
+static int64_t newcomers(cr_zch *z, cand *v) {
     int64_t sum = 0, n = 0;
-    /* which ids are forgotten must not depend on the order in which holders counted */
-    if (cr_zch_waits(z) && z->n_waits + z->n_seen > z->o.waiting)
-        qsort(z->seen, (size_t)z->n_seen, sizeof(*z->seen), by_seen_id);
     for (int64_t i = 0; i < z->n_seen; i++)
         sum += z->seen[i].count;
     for (int64_t i = 0; i < z->n_seen; i++) {
@@ -370,19 +310,17 @@ static cr_code newcomers(cr_zch *z, cand *v, int64_t *n_new, cr_err *err) {
         if (!passes(z, s, sum, z->n_seen)) continue;
         int64_t row = cr_keymap_find(&z->map, (uint64_t)s->id);
         if (row < 0) {
-            int64_t count = s->count;
-            if (cr_zch_waits(z)) CR_TRY(cr_zch_wait(z, s, &count, err));
-            if (count >= z->o.admit)
-                v[n++] = (cand){.row = -1, .id = s->id, .count = count, .last = s->last};
+            v[n++] = (cand){.row = -1,
+                            .id = s->id,
+                            .count = s->count,
+                            .last = s->last,
+                            .score = score_of(z, s->count, s->last)};
             continue;
         }
         z->count[row] += s->count;
         z->last[row] = s->last;
     }
-    for (int64_t i = 0; i < n; i++)
-        v[i].score = score_of(z, v[i].count, v[i].last);
-    *n_new = n;
-    return CR_OK;
+    return n;
 }
 
 /* Gives a row to a newcomer; out: the id that leaves it, if it had one. */
@@ -391,7 +329,6 @@ static cr_code move_in(cr_zch *z, const cand *in, int64_t row, const cand *out, 
     z->id[row] = in->id;
     z->count[row] = in->count;
     z->last[row] = in->last;
-    if (cr_zch_waits(z)) CR_TRY(stop_waiting(z, in->id, err));
     return cr_keymap_add(&z->map, (uint64_t)in->id, row, err);
 }
 
@@ -414,8 +351,7 @@ static cr_code update(cr_zch *z, const fresh *f, cr_err *err) {
     z->cand = p;
     CR_TRY(code);
     cand *v = z->cand;
-    int64_t n, rows = z->o.size - 1;
-    CR_TRY(newcomers(z, v, &n, err));
+    int64_t n = newcomers(z, v), rows = z->o.size - 1;
     if (n == 0) return CR_OK;
     if (all_fit(z, v, n)) {
         qsort(v, (size_t)n, sizeof(*v), by_rank);

@@ -13,12 +13,7 @@
 #include "base/pool.h"
 #include "graph/part.h"
 
-typedef enum cr_zch_policy {
-    CR_ZCH_LFU,
-    CR_ZCH_LRU,
-    CR_ZCH_DISTANCE_LFU,
-    CR_ZCH_NEVER, /* nobody leaves; who comes when the table is full gets no row */
-} cr_zch_policy;
+typedef enum cr_zch_policy { CR_ZCH_LFU, CR_ZCH_LRU, CR_ZCH_DISTANCE_LFU } cr_zch_policy;
 /* Which of the counted ids an update considers. */
 typedef enum cr_zch_pass {
     CR_ZCH_ALL,
@@ -38,12 +33,6 @@ typedef struct cr_zch_opts {
     cr_zch_pass pass;
     double arg;
     uint64_t seed; /* for CR_ZCH_CHANCE */
-    /* An id gets a row only when it was seen `admit` times over all updates; 0, 1: the first time.
-     * At most `waiting` ids without a row are counted; when there are more, half of them are
-     * forgotten, those that were seen longest ago. */
-    int64_t admit, waiting;
-    bool narrow; /* states leave the free rows out, so they have as many rows as there are ids, and
-                    the fallback */
 } cr_zch_opts;
 /* The most rows. */
 #define CR_ZCH_ROWS ((int64_t)1 << 31)
@@ -75,7 +64,7 @@ CR_CHECKED cr_code cr_zch_step(cr_zch *z, const cr_meet *meet,
 typedef struct cr_zch_rows {
     int64_t *id, *row, *count, *last;
 } cr_zch_rows;
-/* What was counted since the last update, or with `admit` over all updates, ids ascending. */
+/* What was counted since the last update, ids ascending. */
 typedef struct cr_zch_seen {
     int64_t n;
     int64_t *id, *count, *last;

@@ -29,9 +29,6 @@ struct cr_zch {
     cr_keymap seen_at;            /* id -> its place in seen */
     zch_seen *seen;
     int64_t n_seen, cap_seen;
-    cr_keymap waits_at; /* with `admit`: the ids without a row, over all updates */
-    zch_seen *waits;
-    int64_t n_waits, cap_waits;
     zch_seen *post; /* what all holders counted */
     int64_t cap_post;
     struct zch_cand *cand;
@@ -44,11 +41,5 @@ CR_CHECKED cr_code cr_zch_grow(void **p, int64_t *cap, int64_t n, size_t size, c
 CR_CHECKED cr_code cr_zch_add_seen(cr_zch *z, const zch_seen *v, cr_err *err);
 CR_CHECKED cr_code cr_zch_join(cr_zch *z, const cr_meet *meet, cr_err *err);
 void cr_zch_forget(cr_zch *z);
-/* cr_zch_wait adds what was seen of an id without a row to what is known of it, and returns its
- * count. */
-CR_CHECKED cr_code cr_zch_wait(cr_zch *z, const zch_seen *s, int64_t *count, cr_err *err);
-static inline bool cr_zch_waits(const cr_zch *z) {
-    return z->o.admit > 1;
-}
 
 #endif

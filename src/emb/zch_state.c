@@ -41,9 +41,9 @@ static int by_id(const void *pa, const void *pb) {
     return a < b ? -1 : a > b;
 }
 
-/* Writes the rows from `first` on in the order of their ids; free ones and the fallback follow. */
-static cr_code save_rows(const cr_zch *z, int64_t first, cr_zch_rows *to, cr_err *err) {
-    int64_t size = z->o.size - first, n = 0;
+/* Writes the rows in the order of their ids; free ones and the fallback follow. */
+static cr_code save_rows(const cr_zch *z, cr_zch_rows *to, cr_err *err) {
+    int64_t size = z->o.size, n = 0;
     typedef struct pair {
         int64_t id, row;
     } pair;
@@ -51,49 +51,40 @@ static cr_code save_rows(const cr_zch *z, int64_t first, cr_zch_rows *to, cr_err
     CR_TRY(cr_try_alloc(&p, cr_bytes(size, sizeof(pair)), what, err));
     pair *v = p;
     for (int64_t r = z->free; r < z->o.size - 1; r++)
-        v[n++] = (pair){z->id[r], r - first};
+        v[n++] = (pair){z->id[r], r};
     qsort(v, (size_t)n, sizeof(*v), by_id);
-    for (int64_t r = first; r < z->free; r++)
-        v[n++] = (pair){INT64_MAX, r - first};
+    for (int64_t r = 0; r < z->free; r++)
+        v[n++] = (pair){INT64_MAX, r};
     v[n] = (pair){INT64_MAX, size - 1};
     for (int64_t i = 0; i < size; i++) {
         bool known = v[i].id != INT64_MAX;
         to->id[i] = v[i].id;
         to->row[i] = v[i].row;
-        to->count[i] = known ? z->count[first + v[i].row] : 0;
-        to->last[i] = known ? z->last[first + v[i].row] : 0;
+        to->count[i] = known ? z->count[v[i].row] : 0;
+        to->last[i] = known ? z->last[v[i].row] : 0;
     }
     cr_free(v);
     return CR_OK;
 }
 
-/* What is kept of ids without a row: those that wait, or what was seen since the last update. */
-static cr_code keep(cr_zch *z, const zch_seen *v, cr_err *err) {
-    int64_t count;
-    return cr_zch_waits(z) ? cr_zch_wait(z, v, &count, err) : cr_zch_add_seen(z, v, err);
-}
-
 cr_code cr_zch_save(cr_zch *z, const cr_meet *meet, cr_zch_state *out, cr_err *err) {
-    bool waits = cr_zch_waits(z);
-    int64_t first = z->o.narrow ? z->free : 0;
-    CR_ASSERT(!waits || z->n_seen == 0); /* every step is an update */
-    if (!waits) CR_TRY(cr_zch_join(z, meet, err));
-    zch_seen *v = waits ? z->waits : z->seen;
-    CR_TRY(cr_zch_room(z->o.size - first, waits ? z->n_waits : z->n_seen, out, err));
-    CR_TRY(save_rows(z, first, &out->rows, err));
-    if (out->seen.n > 0) qsort(v, (size_t)out->seen.n, sizeof(*v), by_id);
+    CR_TRY(cr_zch_join(z, meet, err));
+    CR_TRY(cr_zch_room(z->o.size, z->n_seen, out, err));
+    CR_TRY(save_rows(z, &out->rows, err));
+    if (z->n_seen > 0) qsort(z->seen, (size_t)z->n_seen, sizeof(*z->seen), by_id);
     for (int64_t i = 0; i < out->seen.n; i++) {
-        out->seen.id[i] = v[i].id;
-        out->seen.count[i] = v[i].count;
-        out->seen.last[i] = v[i].last;
+        out->seen.id[i] = z->seen[i].id;
+        out->seen.count[i] = z->seen[i].count;
+        out->seen.last[i] = z->seen[i].last;
     }
     out->steps[0] = z->steps[0];
     out->steps[1] = z->steps[1];
-    /* They were sorted. What all have counted stays with one holder; ids wait with every holder. */
-    cr_keymap_reset(waits ? &z->waits_at : &z->seen_at);
-    *(waits ? &z->n_waits : &z->n_seen) = 0;
-    for (int64_t i = 0; (waits || !meet || meet->self == 0) && i < out->seen.n; i++)
-        CR_TRY(keep(z, &(zch_seen){out->seen.id[i], out->seen.count[i], out->seen.last[i]}, err));
+    /* They were sorted. What all have counted stays with one holder. */
+    cr_zch_forget(z);
+    for (int64_t i = 0; (!meet || meet->self == 0) && i < out->seen.n; i++)
+        CR_TRY(cr_zch_add_seen(z,
+                               &(zch_seen){out->seen.id[i], out->seen.count[i], out->seen.last[i]},
+                               err));
     return CR_OK;
 }
 
@@ -142,8 +133,6 @@ cr_code cr_zch_load(cr_zch *z, const cr_zch_state *s, bool first, cr_err *err) {
     if (more < 0) return CR_OK;
     CR_TRY(check(z, s, &n, err));
     cr_keymap_clear(&z->map);
-    cr_keymap_reset(&z->waits_at);
-    z->n_waits = 0;
     cr_zch_forget(z);
     z->free = z->o.size - 1 - n;
     for (int64_t i = 0; i < n; i++) {
@@ -153,8 +142,9 @@ cr_code cr_zch_load(cr_zch *z, const cr_zch_state *s, bool first, cr_err *err) {
         z->last[row] = s->rows.last[i];
         CR_TRY(cr_keymap_add(&z->map, (uint64_t)z->id[row], row, err));
     }
-    for (int64_t i = 0; (first || cr_zch_waits(z)) && i < s->seen.n; i++)
-        CR_TRY(keep(z, &(zch_seen){s->seen.id[i], s->seen.count[i], s->seen.last[i]}, err));
+    for (int64_t i = 0; first && i < s->seen.n; i++)
+        CR_TRY(
+            cr_zch_add_seen(z, &(zch_seen){s->seen.id[i], s->seen.count[i], s->seen.last[i]}, err));
     z->steps[0] = s->steps[0];
     z->steps[1] = s->steps[1];
     return CR_OK;

@@ -246,7 +246,7 @@ cr_code cr_model_map_batch(cr_model_work *w, const cr_batch *b, const cr_batch *
     const cr_model *m = w->m;
     *out = b;
     if (m->n_mapped == 0 || b->n_sparse != m->features->n_sparse) return CR_OK;
-    struct cr_mapped_batch *to = &w->mapped;
+    struct cr_mapped_batch *to = w->mapped;
     int64_t all = 0;
     for (int k = 0; k < m->n_mapped; k++)
         all = cr_add_i64(all, cr_group_ids(b, m->mapped[k].slot));
@@ -276,6 +276,12 @@ cr_code cr_model_map_batch(cr_model_work *w, const cr_batch *b, const cr_batch *
     }
     *out = &to->b;
     return CR_OK;
+}
+
+bool cr_model_maps_ahead(const cr_model *m) {
+    for (int k = 0; k < m->n_mapped; k++)
+        if (!m->mapped[k].t->grows) return false;
+    return true;
 }
 
 /* Gives a row its first values as the row of `id`, where it lies here. */

@@ -166,7 +166,7 @@ typedef struct cr_model_work {
         cr_batch b;
         cr_jagged *sparse;
         int64_t *rows, cap;
-    } mapped;
+    } * mapped;      /* NULL: no table has a map */
     cr_views *views; /* rows of tables that have an owner; NULL: no table has one */
     /* lists of features that the caller has grouped for the batch of a run (cr_updater_groups);
      * NULL: none */
@@ -225,6 +225,9 @@ void cr_model_seq_grads(const cr_model_work *w, cr_updater *u);
  * itself. cr_model_run calls it; those who group ids do it before. */
 CR_CHECKED cr_code cr_model_map_batch(cr_model_work *w, const cr_batch *b, const cr_batch **out,
                                       cr_err *err);
+/* cr_model_maps_ahead: can batches be mapped before their step, since no table has a map that
+ * changes (zch)? */
+bool cr_model_maps_ahead(const cr_model *m);
 /* cr_model_learn_ids makes the maps' step of training, before the batch (of the loader) is mapped.
  * It is collective where the batch has several holders; they do not hear of a failure. */
 CR_CHECKED cr_code cr_model_learn_ids(cr_model *m, const cr_batch *b, const cr_meet *meet,

@@ -34,10 +34,11 @@ cr_code cr_model_work_new(cr_model_work **out, const cr_model *m, const cr_plan 
     w->off = cr_alloc((size_t)(m->n_axes + 1) * sizeof(*w->off), "axes");
     w->cut = cr_alloc((size_t)(m->n_axes + 1) * sizeof(*w->cut), "axes");
     w->pool = pool;
-    if (m->n_mapped > 0)
-        w->mapped.sparse =
-            cr_alloc((size_t)(m->features->n_sparse + m->n_mapped) * sizeof(cr_jagged),
-                     "lists of ids");
+    if (m->n_mapped > 0) {
+        size_t lists = (size_t)(m->features->n_sparse + m->n_mapped);
+        w->mapped = cr_alloc(sizeof(*w->mapped), "lists of ids");
+        w->mapped->sparse = cr_alloc(lists * sizeof(cr_jagged), "lists of ids");
+    }
     add_views(w, pool);
     cr_code code = plan ? cr_work_new(&w->w, plan, pool, err) : CR_OK;
     if (code != CR_OK) {
@@ -54,8 +55,11 @@ void cr_model_work_free(cr_model_work *w) {
     cr_views_free(w->views);
     for (int i = 0; i < w->m->n_axes; i++)
         cr_free(w->cut[i].off);
-    cr_free(w->mapped.sparse);
-    cr_free(w->mapped.rows);
+    if (w->mapped) {
+        cr_free(w->mapped->sparse);
+        cr_free(w->mapped->rows);
+        cr_free(w->mapped);
+    }
     cr_free(w->cut);
     cr_free(w->off);
     cr_free(w);

@@ -26,6 +26,8 @@ struct cr_trainer {
     /* see cr_trainer_ahead; and for the lengths of that batch's sequences */
     bool asks;
     const cr_batch *ahead;
+    /* the batch of lookups that was made of mapped_of, which is the next one; NULL: none was */
+    const cr_batch *ahead_mapped, *mapped_of;
     cr_model_work *next;
     cr_updater *up;
     dense_side *dense;
@@ -252,8 +254,8 @@ static cr_code push(cr_trainer *t, cr_err *err) {
 }
 
 bool cr_trainer_looks_ahead(const cr_trainer *t) {
-    /* rows of a batch in a table with a map are known only when its own step of the map is made */
-    return t->m->shards && t->m->n_mapped == 0 && (!t->ps || cr_ps_looks_ahead(t->ps));
+    /* rows of a batch in a table with zch are known only when its own step of the map is made */
+    return t->m->shards && cr_model_maps_ahead(t->m) && (!t->ps || cr_ps_looks_ahead(t->ps));
 }
 
 void cr_trainer_ahead(cr_trainer *t, const cr_batch *next) {
@@ -291,8 +293,22 @@ static cr_code group_next(cr_trainer *t, cr_err *err) {
     const int32_t *const *axes;
     t->w->next = NULL;
     if (!t->asks || !t->ahead) return CR_OK;
-    CR_TRY(cr_model_axes(t->next, t->ahead, &axes, err));
-    return cr_updater_group_next(t->up, t->ahead, axes, &t->w->next, err);
+    CR_TRY(cr_model_map_batch(t->next, t->ahead, &t->ahead_mapped, err));
+    t->mapped_of = t->ahead;
+    CR_TRY(cr_model_axes(t->next, t->ahead_mapped, &axes, err));
+    return cr_updater_group_next(t->up, t->ahead_mapped, axes, &t->w->next, err);
+}
+
+/* Finds the batch that lookups read: it was made in the last step, or is made now. */
+static cr_code map_batch(cr_trainer *t, const cr_batch **b, cr_err *err) {
+    bool done = t->mapped_of == *b;
+    t->mapped_of = NULL;
+    if (!done) return cr_model_map_batch(t->w, *b, b, err);
+    struct cr_mapped_batch *room = t->w->mapped; /* the next batch needs room of its own */
+    t->w->mapped = t->next->mapped;
+    t->next->mapped = room;
+    *b = t->ahead_mapped;
+    return CR_OK;
 }
 
 /* Forward and backward. A rank that fails here fails alone: the others wait for it. */
@@ -308,7 +324,7 @@ static cr_code run_model(cr_trainer *t, const cr_batch *b, cr_run *run, cr_err *
 cr_code cr_trainer_step(cr_trainer *t, const cr_batch *b, int64_t step, cr_err *err) {
     double t0 = cr_now();
     CR_TRY(cr_job_alone(t->j, cr_model_learn_ids(t->m, b, t->j->meet, err), err));
-    CR_TRY(cr_job_alone(t->j, cr_model_map_batch(t->w, b, &b, err), err));
+    CR_TRY(cr_job_alone(t->j, map_batch(t, &b, err), err));
     if (t->ps) CR_TRY(cr_job_alone(t->j, cr_ps_refresh(t->ps, step, err), err));
     cr_model_scales(t->m, b, cr_plan_lanes(t->plan), t->scale);
     const int32_t *const *axes;

@@ -182,23 +182,19 @@ static const struct {
     cr_zch_pass pass;
     double arg;
     int64_t size, interval;
-    int64_t admit, waiting; /* and states are narrow */
 } policies[] = {
-    {CR_ZCH_LFU, 1, CR_ZCH_ALL, 0, SIZE, 5, 0, 0},
-    {CR_ZCH_LFU, 1, CR_ZCH_ALL, 0, 300, 2, 0, 0}, /* never full */
-    {CR_ZCH_LFU, 1, CR_ZCH_ALL, 0, 2, 1, 0, 0},   /* one row and the fallback */
-    {CR_ZCH_LRU, 1, CR_ZCH_ALL, 0, SIZE, 1, 0, 0},
-    {CR_ZCH_LRU, 2, CR_ZCH_ALL, 0, 100, 3, 0, 0},
-    {CR_ZCH_LRU, 0, CR_ZCH_ALL, 0, SIZE, 3, 0, 0}, /* all scores are equal: nobody comes in */
-    {CR_ZCH_DISTANCE_LFU, 1, CR_ZCH_ALL, 0, SIZE, 4, 0, 0},
-    {CR_ZCH_DISTANCE_LFU, 0.5, CR_ZCH_ALL, 0, SIZE, 3, 0, 0},
-    {CR_ZCH_LFU, 1, CR_ZCH_ABOVE, 3, SIZE, 4, 0, 0},
-    {CR_ZCH_LRU, 1, CR_ZCH_AT_LEAST, 3, SIZE, 4, 0, 0},
-    {CR_ZCH_LFU, 1, CR_ZCH_DYNAMIC, 1.5, SIZE, 4, 0, 0},
-    {CR_ZCH_DISTANCE_LFU, 1, CR_ZCH_AVERAGE, 0, SIZE, 4, 0, 0},
-    {CR_ZCH_LRU, 1, CR_ZCH_ALL, 0, SIZE, 1, 5, 1000},
-    {CR_ZCH_LFU, 1, CR_ZCH_ALL, 0, 300, 1, 3, 20}, /* more ids wait than are counted */
-    {CR_ZCH_NEVER, 1, CR_ZCH_ALL, 0, 30, 1, 2, 1000},
+    {CR_ZCH_LFU, 1, CR_ZCH_ALL, 0, SIZE, 5},
+    {CR_ZCH_LFU, 1, CR_ZCH_ALL, 0, 300, 2}, /* never full */
+    {CR_ZCH_LFU, 1, CR_ZCH_ALL, 0, 2, 1},   /* one row and the fallback */
+    {CR_ZCH_LRU, 1, CR_ZCH_ALL, 0, SIZE, 1},
+    {CR_ZCH_LRU, 2, CR_ZCH_ALL, 0, 100, 3},
+    {CR_ZCH_LRU, 0, CR_ZCH_ALL, 0, SIZE, 3}, /* all scores are equal: nobody comes in */
+    {CR_ZCH_DISTANCE_LFU, 1, CR_ZCH_ALL, 0, SIZE, 4},
+    {CR_ZCH_DISTANCE_LFU, 0.5, CR_ZCH_ALL, 0, SIZE, 3},
+    {CR_ZCH_LFU, 1, CR_ZCH_ABOVE, 3, SIZE, 4},
+    {CR_ZCH_LRU, 1, CR_ZCH_AT_LEAST, 3, SIZE, 4},
+    {CR_ZCH_LFU, 1, CR_ZCH_DYNAMIC, 1.5, SIZE, 4},
+    {CR_ZCH_DISTANCE_LFU, 1, CR_ZCH_AVERAGE, 0, SIZE, 4},
 };
 #define N_POLICIES (int)(sizeof(policies) / sizeof(policies[0]))
 
@@ -210,15 +206,11 @@ static cr_zch_opts opts_of(int c) {
                          .exponent = policies[c].exponent,
                          .pass = policies[c].pass,
                          .arg = policies[c].arg,
-                         .admit = policies[c].admit,
-                         .waiting = policies[c].waiting,
-                         .narrow = policies[c].admit > 0,
                          .seed = 3};
 }
 
 TEST(as_arrays_that_are_sorted) {
     for (int c = 0; c < N_POLICIES; c++) {
-        if (policies[c].admit) continue;
         cr_zch_opts o = opts_of(c);
         cr_zch *z;
         plain *p = plain_new(&o);
@@ -281,17 +273,15 @@ TEST(a_state_is_the_map) {
             copy_state(&copy, &s);
             CHECK_INT(cr_zch_load(other, &copy, true, NULL), 0);
             CHECK_INT(cr_zch_known(other), cr_zch_known(z));
-            cr_zch_opts narrow = o;
-            narrow.size = s.size;
-            cr_zch *view = cr_zch_view(&narrow, s.rows.id, s.rows.row);
+            cr_zch *view = cr_zch_view(&o, s.rows.id, s.rows.row);
             ids[0] = INT64_MAX;
             cr_zch_find(z, ids, IDS, rows[0], NULL);
             cr_zch_find(view, ids, IDS, rows[1], NULL);
             int64_t wrong = 0;
-            for (int i = 0; i < IDS; i++) /* free rows are left out */
-                wrong += rows[0][i] != rows[1][i] + o.size - s.size;
+            for (int i = 0; i < IDS; i++)
+                wrong += rows[0][i] != rows[1][i];
             CHECK_INT(wrong, 0);
-            CHECK_INT(s.size, o.narrow ? cr_zch_known(z) + 1 : o.size);
+            CHECK_INT(s.size, o.size);
             cr_zch_free(view);
         }
         CHECK_INT(cr_zch_save(z, NULL, &end[0], NULL), 0);
@@ -426,47 +416,6 @@ TEST(any_number_of_holders) {
     }
 }
 
-/* An id gets its row with the step in which it was seen `admit` times in all, and not before; who
- * is in a full table that nobody leaves stays. */
-TEST(ids_that_wait) {
-    cr_zch_opts o = {.name = "t",
-                     .size = 60,
-                     .interval = 1,
-                     .policy = CR_ZCH_NEVER,
-                     .admit = 4,
-                     .waiting = 1000,
-                     .narrow = true,
-                     .seed = 3};
-    cr_zch *z;
-    int64_t fresh = 0, ids[IDS], rows[IDS], seen[400] = {0}, has[400] = {0}, n = 0, wrong = 0;
-    CHECK_INT(cr_zch_new(&z, &o, NULL), 0);
-    for (int64_t step = 0; step < STEPS; step++) {
-        for (int64_t i = 0; i < IDS; i++) {
-            double x = cr_rng_f64(11 + (uint64_t)step, (uint64_t)i);
-            ids[i] = (int64_t)(x * x * x * 400);
-            seen[ids[i]]++;
-        }
-        CHECK_INT(cr_zch_count(z, ids, IDS, NULL), 0);
-        CHECK_INT(cr_zch_step(z, NULL, count_fresh, &fresh, NULL), 0);
-        cr_zch_find(z, ids, IDS, rows, NULL);
-        for (int64_t i = 0; i < IDS; i++) {
-            bool in = rows[i] != o.size - 1;
-            if (has[ids[i]]) wrong += !in;                 /* it stays */
-            if (seen[ids[i]] < 4) wrong += in;             /* too early */
-            if (seen[ids[i]] >= 4 && n < 30) wrong += !in; /* there is room */
-            if (in && !has[ids[i]]) {
-                has[ids[i]] = 1;
-                n++;
-            }
-        }
-    }
-    CHECK_INT(wrong, 0);
-    CHECK_INT(fresh, 59);
-    CHECK_INT(cr_zch_known(z), 59);
-    CHECK_INT(cr_zch_free_rows(z), 0);
-    cr_zch_free(z);
-}
-
 /* With a chance of 0.01 an id that is seen 100 times comes in with a chance of 0.63. */
 TEST(chance) {
     cr_zch_opts o = {.name = "t",
@@ -488,4 +437,4 @@ TEST(chance) {
 }
 
 TEST_MAIN(CASE(as_arrays_that_are_sorted), CASE(a_state_is_the_map), CASE(a_wider_map),
-          CASE(damaged_states), CASE(any_number_of_holders), CASE(ids_that_wait), CASE(chance))
+          CASE(damaged_states), CASE(any_number_of_holders), CASE(chance))
