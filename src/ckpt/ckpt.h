@@ -105,6 +105,7 @@ typedef struct cr_ckpt_tensor {
     cr_resize resize;
     /* number of last rows of the table that nothing reads; a checkpoint may lack them */
     int spare_rows;
+    bool may_lack; /* where absent tensors keep their values, nothing is said of this one */
     bool in_place; /* loading only compares it: the model reads it in the mapped file */
     /* it is written as 8-bit rows with scale and offset (quant.c); 2 dimensions; dtype is not
      * used */

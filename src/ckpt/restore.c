@@ -217,6 +217,7 @@ static void match_one(matcher *m, int i) {
     const char *name = source_name(m, t, &line);
     const cr_ckpt_info *e = strcmp(name, "-") == 0 ? NULL : cr_ckpt_find(m->c, name);
     if (!e) {
+        if (t->may_lack && m->o->allow_missing) return;
         if (!t->optimizer) m->done.kept++;
         /* the user wants it so, or check_map reported it */
         if (strcmp(name, "-") == 0 || line >= 0) return;

@@ -85,6 +85,7 @@ int cr_map_tensors(cr_model_table *t, bool training, cr_arena *a, cr_ckpt_tensor
                                 .put_whole = put,
                                 .fit = fit,
                                 .ctx = p,
+                                .may_lack = t->grows,
                                 .resize = one ? CR_RESIZE_NO : CR_RESIZE_FIT,
                                 .in_place = t->map_ids != NULL};
     }

@@ -137,6 +137,7 @@ typedef struct grown {
     cr_model_table *t;
     int64_t width;
     int state;
+    bool numbers; /* ids are numbers, which a table without ids has too */
 } grown;
 
 static int64_t grown_part(const grown *p, int64_t first, int64_t i, int64_t n, cr_table **block,
@@ -177,8 +178,15 @@ static void put_grown(void *ctx, int64_t first, int64_t n, const float *in) {
     }
 }
 
+/* Row i of a table without ids is that of the id i, where ids are numbers. */
 static cr_code fit_grown(void *ctx, int64_t rows, cr_err *err) {
-    return cr_model_grown_load(((const grown *)ctx)->t, rows, err);
+    const grown *p = ctx;
+    bool known = p->t->map_state.size > 0 || p->numbers;
+    if (!known && !p->t->grow_loaded)
+        CR_WARN("table '%s' has no ids in the checkpoint, and the ids of this one are hashes; it "
+                "begins anew",
+                p->t->table.name);
+    return cr_model_grown_load(p->t, known ? rows : 0, err);
 }
 
 /* Says which holder has which rows of a table that grows. */
@@ -237,7 +245,7 @@ static void add_grown(list *l, cr_arena *a, const cr_job *j, const char *name, c
     const cr_table *tab = &t->table;
     bool rows = state >= 0 && state >= tab->optim->elem_state, saving = t->map_state.size > 0;
     grown *p = CR_NEW(a, grown);
-    *p = (grown){t, rows ? 1 : tab->D, state};
+    *p = (grown){t, rows ? 1 : tab->D, state, j->root->data_config->fg_mode == CR_FG_NONE};
     cr_ckpt_tensor *out = &l->v[l->n++];
     *out = (cr_ckpt_tensor){.name = name,
                             .n_dims = rows ? 1 : 2,

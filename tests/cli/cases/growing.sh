@@ -20,6 +20,25 @@ run crank params plain --table user_emb --top 2
 ends 0
 has_out "table user_emb: 50 ids have rows"
 
+# fine-tuning by name, from a fixed table to one that grows and back: the same rows and state belong to the same ids
+for from in fixed plain; do
+    for to in fixed grow; do
+        run crank train $to.yaml --model_dir "$to-of-$from" --fine_tune_checkpoint $from --set train_config.num_epochs=1
+        ends 0
+        no_err "...Skip restore state..."
+        no_err "...begins anew..."
+        same "$to-of-$from/train_eval_result_v2.txt" "fixed-of-fixed/train_eval_result_v2.txt"
+    done
+done
+# where ids are hashes no row of the other table belongs to them
+for to in fixed grow; do
+    from=$([ $to = fixed ] && echo plain || echo fixed)
+    run crank train $to.yaml --model_dir "hashed-$to" --fine_tune_checkpoint $from --set data_config.fg_mode=FG_NORMAL \
+        --set "feature_configs[2].id_feature.separator=\"|\"" --set train_config.num_epochs=1
+    ends 0
+    has_err "...table '...user_emb.weight' has ... begins anew..."
+done
+
 # every rule at once
 sed "s/expression: \"user:user\", growing: {}/expression: \"user:user\", growing: {max_rows: 30, bucket_rows: 8, lfu: {}}/
      s/expression: \"item:item\", growing: {}/expression: \"item:item\", growing: {frequency_admission: {threshold: 12, max_counters: 20}, absent_value: 0.1, expiry: {interval_steps: 4, decay_rate: 0.7, least_score: 2}}/
