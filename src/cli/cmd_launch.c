@@ -197,8 +197,9 @@ static cr_code threads_of(const inner *in, int nproc, int64_t *n, const char **w
                        "to 1024; unset it to divide the cores among the ranks",
                        omp);
     }
-    *why = "its share of the cores";
     *n = cr_cpu_count() / nproc;
+    *why =
+        *n > 0 ? "its share of the cores" : "there are fewer cores than ranks, so they take turns";
     if (*n < 1) *n = 1;
     return CR_OK;
 }

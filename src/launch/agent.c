@@ -93,11 +93,10 @@ static void unreached(cr_agent *a, double now) {
         snprintf(text, sizeof text, "node 0 at %s:%d: %s", l->addr, l->port, d->told);
         finish(a, 2, text);
     } else if (now - a->join_since >= l->join_s) {
-        snprintf(
-            text, sizeof text,
-            "node 0 at %s:%d was not reached in %.0f s: %s; is crank launch running there, with "
-            "the same --master_port?",
-            l->addr, l->port, l->join_s, d->told);
+        snprintf(text, sizeof text, "node 0 at %s:%d was not reached in %.0f s: %s; %s", l->addr,
+                 l->port, l->join_s, d->told,
+                 d->n == 0 ? "check the name of --master_addr on this host"
+                           : "is crank launch running there, with the same --master_port?");
         finish(a, 1, text);
     } else if (news) {
         cr_say(CR_LOG_INFO, "node 0 at %s:%d is not reached yet: %s; this node tries for %.0f s",

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/file.h"
 #include "run/stream_int.h"
 
@@ -23,6 +24,16 @@ char *cr_train_stream(const cr_job *j, int64_t bytes, cr_arena *a) {
     const char *split = cr_train_split(j, a);
     return cr_arena_printf(a, "batch_size %lld, %s%lld bytes of data%s%s", (long long)j->batch,
                            shuffle, (long long)bytes, *split ? ", " : "", split);
+}
+
+/* Returns the rows of a global batch from a text of cr_train_stream; 0: it does not say. */
+static int64_t batch_of(const char *stream) {
+    static const char before[] = "batch_size ";
+    const char *at = stream && strncmp(stream, before, sizeof before - 1) == 0
+                         ? stream + sizeof before - 1
+                         : NULL;
+    int64_t n;
+    return at && cr_parse_i64(at, strcspn(at, ","), &n) ? n : 0;
 }
 
 int64_t cr_train_bytes(const cr_job *j) {
@@ -62,10 +73,16 @@ void cr_train_compare(cr_job *j, const cr_ckpt_state *s, const char *path, int64
         cr_diag_add(diag, CR_SEV_WARN, CR_ERUN, at,
                     "made with %s, now it is %s; evaluation may see rows that were trained on",
                     *was ? was : "no eval_fraction", split);
+    int64_t batch = batch_of(s->extra);
     if (inside && s->extra && strcmp(s->extra, now) != 0)
         cr_diag_add(diag, CR_SEV_WARN, CR_ERUN, at,
                     "made with %s, now it is %s; rows of this epoch may come again or be missed",
                     s->extra, now);
+    else if (batch > 0 && batch != j->batch)
+        cr_diag_add(diag, CR_SEV_WARN, CR_ERUN, at,
+                    "made with a global batch of %lld rows, and now it has %lld: results differ "
+                    "from an unbroken run; data_config.batch_size counts for each rank",
+                    (long long)batch, (long long)j->batch);
     else if (other_files(s->train_files, files, &how))
         cr_diag_add(diag, CR_SEV_WARN, CR_ERUN, at,
                     "the training files that it was made with %s: %s", how,

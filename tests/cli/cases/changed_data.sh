@@ -104,3 +104,11 @@ file=eval.csv
 other_label
 again
 has_err "model/model.ckpt-39: warning: the files of eval_input_path hold something else now: metrics from before and from now on are of different data"
+# another global batch between two epochs
+batch=$(sed -n 's/.*batch_size: *\([0-9]*\).*/\1/p' tiny.yaml)
+run crank train tiny.yaml -q --continue_train --set train_config.num_epochs=3
+ends 0
+no_err "...global batch..."
+run crank train tiny.yaml -q --continue_train --set train_config.num_epochs=4 --set data_config.batch_size=$((2 * batch))
+ends 0
+has_err "model/model.ckpt-...: warning: made with a global batch of $batch rows, and now it has $((2 * batch)): results differ from an unbroken run; data_config.batch_size counts for each rank"

@@ -83,5 +83,8 @@ node_ends 1
 grep -q "crank launch: 1 of 2 nodes came to port $port in 1 s; missing: node 1" "$err.0" || fail "$(cat "$err.0")"
 node 1 four --rdzv_conf join_timeout=1
 node_ends 1
-grep -q "crank launch: node 0 at 127.0.0.1:$port was not reached in 1 s: Connection refused" "$err.1" || fail "$(cat "$err.1")"
+grep -q "crank launch: node 0 at 127.0.0.1:$port was not reached in 1 s: Connection refused; is crank launch running there, with the same --master_port?" "$err.1" || fail "$(cat "$err.1")"
+run crank launch --nnodes 2 --node_rank 1 --master_addr no..host --rdzv_conf join_timeout=1 -- train tiny.yaml --model_dir four
+ends 1
+has_err "crank launch: node 0 at no..host:29500 was not reached in 1 s: ...; check the name of --master_addr on this host"
 is_gone four
