@@ -125,7 +125,7 @@ static inline bool holders_peek(void *ctx, int *from, size_t *n) {
     return l != NULL;
 }
 
-static inline void holders_take(void *ctx, int from, void *data, size_t n) {
+static inline bool holders_take(void *ctx, int from, void *data, size_t n) {
     holder *h = ctx;
     pthread_mutex_lock(&h->of->post);
     struct letter *l = h->letters;
@@ -134,6 +134,7 @@ static inline void holders_take(void *ctx, int from, void *data, size_t n) {
     if (l->from != from || l->n != n) abort();
     memcpy(data, l->data, n);
     free(l);
+    return true;
 }
 
 static inline void *holders_thread(void *p) {
@@ -167,7 +168,13 @@ static inline void holders_run(holders *hs, const int *lanes, void (*work)(holde
                             holders_end,
                             h,
                             hs->any_serves ? hs->serves : NULL};
-        h->mail = (cr_mail){k, hs->n, holders_post, holders_posted, holders_peek, holders_take, h};
+        h->mail = (cr_mail){.self = k,
+                            .n = hs->n,
+                            .post = holders_post,
+                            .posted = holders_posted,
+                            .peek = holders_peek,
+                            .take = holders_take,
+                            .ctx = h};
     }
     for (int k = 0; k < hs->n; k++)
         pthread_create(&hs->v[k].thread, NULL, holders_thread, &hs->v[k]);

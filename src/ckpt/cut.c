@@ -200,9 +200,13 @@ static int least(const int64_t *load, int n) {
 }
 
 /* A holder that has much more than the others would make them wait, so at twice the mean it passes
- * files on, whose bytes then travel. */
-static void assign(ckpt_cut *c, int n) {
+ * files on, whose bytes then travel. Where there are parameter servers, they write: a worker may be
+ * lost. */
+static void assign(ckpt_cut *c, const cr_meet *m) {
+    int n = m ? m->n : 1;
     int64_t *load = CR_NEW_N(&c->arena, int64_t, n), *have = CR_NEW_N(&c->arena, int64_t, n);
+    for (int h = 0; h < n; h++)
+        if (m && m->serves && !m->serves[h]) load[h] = INT64_MAX / 2;
     for (int all = 0; all < 2; all++) /* files that every holder has come last and fill the gaps */
         for (int i = 0; i < c->n_files; i++) {
             ckpt_cut_file *f = &c->files[i];
@@ -246,7 +250,7 @@ static cr_code check(const cr_ckpt_tensor *v, int n, cr_err *err) {
 }
 
 cr_code cr_ckpt_cut_init(ckpt_cut *c, const cr_ckpt_tensor *v, int n, int64_t limit, bool whole,
-                         int n_holders, cr_err *err) {
+                         const cr_meet *m, cr_err *err) {
     static const char *const kind[2] = {"model", "optimizer"};
     memset(c, 0, sizeof *c);
     CR_TRY(check(v, n, err));
@@ -254,7 +258,7 @@ cr_code cr_ckpt_cut_init(ckpt_cut *c, const cr_ckpt_tensor *v, int n, int64_t li
     cr_buf_init(&c->index);
     for (int i = 0; i < n; i++) {
         c->bytes += bytes_of(&v[i]);
-        c->travels = c->travels || (v[i].n_parts > 0 && n_holders > 1);
+        c->travels = c->travels || (v[i].n_parts > 0 && m && m->n > 1);
     }
     if (limit <= 0) limit = file_size(c->bytes);
     plan plans[2] = {{.arena = &c->arena}, {.arena = &c->arena}};
@@ -270,7 +274,7 @@ cr_code cr_ckpt_cut_init(ckpt_cut *c, const cr_ckpt_tensor *v, int n, int64_t li
                      plans[k].n_files);
             describe(c, f, &plans[k], i);
         }
-    assign(c, n_holders);
+    assign(c, m);
     write_index(c, v, n, plans);
     return CR_OK;
 }

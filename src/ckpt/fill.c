@@ -220,6 +220,7 @@ static bool failed(const work *w, cr_code mine) {
     bool bad = mine != CR_OK;
     char *all = (char *)w->pos; /* it has room for a byte per holder */
     if (!w->cut->travels) return bad;
+    memset(all, 0, (size_t)w->n);
     all[w->self] = (char)bad;
     m->gather(m->ctx, all, w->vote_at);
     for (int h = 0; h < w->n; h++)

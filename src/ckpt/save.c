@@ -157,8 +157,7 @@ cr_code cr_ckpt_write_tensors(const char *dir, const cr_ckpt_tensor *v, int n,
     writer w = {.cut = &cut, .dir = dir};
     ckpt_fill fill = {.cut = &cut, .meet = m, .pool = o->pool, .take = write_bytes, .ctx = &w};
     cr_code code = cr_ckpt_expand(&a, v, n, m, &all, &n_all, err);
-    if (code == CR_OK)
-        code = cr_ckpt_cut_init(&cut, all, n_all, limit, o->whole, m ? m->n : 1, err);
+    if (code == CR_OK) code = cr_ckpt_cut_init(&cut, all, n_all, limit, o->whole, m, err);
     code = cr_ckpt_agree(m, code, err);
     if (code == CR_OK) {
         code = cr_ckpt_fill(&fill, err);
@@ -252,7 +251,7 @@ struct cr_ckpt_saving {
 };
 
 static bool is_first(const cr_ckpt_saving *s) {
-    return !s->meet || s->meet->self == 0;
+    return !s->meet || s->meet->self == cr_meet_first(s->meet);
 }
 
 /* Collective: chooses the folder, whose name the first holder gives, and makes it. */
@@ -261,8 +260,8 @@ static cr_code make_dir(cr_ckpt_saving *s, int64_t step, cr_err *err) {
     const cr_meet *m = s->meet;
     if (m) {
         size_t *at = CR_NEW_N(&s->arena, size_t, m->n + 1);
-        for (int h = 1; h <= m->n; h++)
-            at[h] = sizeof pid;
+        for (int h = 1, first = cr_meet_first(m); h <= m->n; h++)
+            at[h] = h > first ? sizeof pid : 0;
         m->gather(m->ctx, &pid, at);
     }
     char *name = cr_arena_printf(&s->arena, CKPT_PREFIX "%" PRId64, step);
@@ -374,7 +373,7 @@ cr_code cr_ckpt_save_begin(cr_ckpt_saving **out, const char *model_dir, const cr
     state_text(&s->state, state);
     cr_code code = cr_ckpt_expand(&s->arena, v, n, m, &all, &n_all, &own);
     if (code == CR_OK)
-        code = cr_ckpt_cut_init(&s->cut, all, n_all, o->shard_bytes, o->whole, m ? m->n : 1, &own);
+        code = cr_ckpt_cut_init(&s->cut, all, n_all, o->shard_bytes, o->whole, m, &own);
     code = cr_ckpt_agree(m, code, &own);
     if (code == CR_OK) code = make_dir(s, state->step, &own);
     if (code != CR_OK) {
@@ -411,6 +410,7 @@ bool cr_ckpt_save_ready(cr_ckpt_saving *s) {
     char *all = cr_alloc((size_t)m->n, "holders");
     for (int h = 0; h <= m->n; h++)
         at[h] = (size_t)h;
+    memset(all, 1, (size_t)m->n); /* a worker that was lost writes nothing */
     all[m->self] = (char)ready;
     m->gather(m->ctx, all, at);
     for (int h = 0; h < m->n; h++)

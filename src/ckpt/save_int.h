@@ -58,10 +58,10 @@ typedef struct ckpt_cut {
 } ckpt_cut;
 
 /* cr_ckpt_cut_init cuts the tensors into files of about `limit` bytes (0: chosen by the size of all
- * of them) and gives each file to one of n_holders. The result depends on nothing else, except that
+ * of them) and gives each file to a holder of m. The result depends on nothing else, except that
  * who writes a file also depends on the places of the elements. */
 CR_CHECKED cr_code cr_ckpt_cut_init(ckpt_cut *c, const cr_ckpt_tensor *v, int n, int64_t limit,
-                                    bool whole, int n_holders, cr_err *err);
+                                    bool whole, const cr_meet *m, cr_err *err);
 void cr_ckpt_cut_clear(ckpt_cut *c);
 
 /* ---- fill.c: the bytes of this holder's files ---- */

@@ -26,6 +26,7 @@
 #include "base/log.h"
 #include "ckpt/ckpt.h"
 #include "cli/cli.h"
+#include "comm/life.h"
 #include "dialect/paddle.h"
 
 typedef struct args {
@@ -300,6 +301,7 @@ static cr_code train(cr_ui *ui, const args *a, const cr_paddle_run *r) {
     cr_ui_findings(ui);
     if (code == CR_OK && res->bad_rows > 0)
         CR_WARN("%lld bad rows were skipped", (long long)res->bad_rows);
+    if (res->again) ui->exit_code = CR_EXIT_AGAIN;
     cr_arena_clear(&res->arena);
     return code;
 }

@@ -7,6 +7,7 @@
 #include "base/cpu.h"
 #include "base/file.h"
 #include "cli/cli.h"
+#include "comm/life.h"
 #include "obs/dll.h"
 
 typedef struct args {
@@ -197,7 +198,9 @@ static cr_code run(cr_ui *ui, const void *flags) {
     lines |= a->log_format != NULL;
     if (lines) signal(SIGPIPE, SIG_IGN); /* training needs no reader */
     cr_code code = cr_train(&o, r, &ui->diag);
-    if (lines) { /* programs read stdout; the last line says what the table would */
+    if (r->again) { /* the next generation of ranks says the rest */
+        ui->exit_code = CR_EXIT_AGAIN;
+    } else if (lines) { /* programs read stdout; the last line says what the table would */
         cr_ui_findings(ui);
     } else if (code == CR_OK || (code == CR_ESTOP && r->checkpoint[0])) {
         cr_ui_findings(ui);

@@ -234,6 +234,7 @@ static cr_code run_command(cr_ui *ui, int argc, char **argv) {
     ui->allow_libraries = common.allow_libraries;
     if (common.allow_libraries) cr_plugin_allow();
     watch_signals(ui->cmd);
+    ui->place.may_lose = ranks.ps > 0 && cr_life_is_watched();
     CR_TRY(join_ranks(ui)); /* first, so that a rank can tell the others what is wrong with it */
     CR_TRY(set_roles(ui, &ranks));
     CR_TRY(check_role(ui));

@@ -43,6 +43,7 @@ struct cr_comm {
     int servers, workers; /* of each group of ranks; servers 0: no rank serves */
     cr_who *who;          /* of all ranks */
     vote *votes;          /* of all ranks */
+    bool *gone;           /* by rank: see cr_comm_without */
     size_t *vote_at;
 };
 
@@ -88,6 +89,13 @@ static cr_code meet_all(cr_comm *c, const cr_place *place, cr_err *err) {
     return cr_who_check(c->who, c->size, err);
 }
 
+static int is_lost(int rank) {
+    int r;
+    for (int i = 0; (r = cr_life_lost_rank(i)) >= 0; i++)
+        if (r == rank) return 1;
+    return 0;
+}
+
 static cr_code open_comm(cr_comm **out, const cr_place *place, cr_err *err) {
     void *entry;
     cr_err missing;
@@ -101,6 +109,9 @@ static cr_code open_comm(cr_comm **out, const cr_place *place, cr_err *err) {
      * It reads the variable as soon as it is loaded. */
     setenv("UCX_HANDLE_ERRORS", "none", 0);
     setenv("UCX_LOG_FILE", "stderr", 0); /* it writes to stdout, where predictions may go */
+    /* When a process that another one reads from by process_vm_readv is killed, UCX aborts the
+     * other one, too. */
+    if (place->may_lose) setenv("UCX_TLS", "^cma", 0);
     cr_kill_point("meet");
     if (cr_plugin_own(files[place->flavour], "cr_comm_plug_of", CR_COMM_ABI, cure, &entry,
                       &missing) != CR_OK)
@@ -132,6 +143,8 @@ static cr_code open_comm(cr_comm **out, const cr_place *place, cr_err *err) {
                        "mpiexec of the same MPI",
                        place->launcher, place->size, size);
     }
+    c->gone = cr_alloc((size_t)c->size * sizeof *c->gone, "ranks");
+    if (cr_life_is_watched()) c->plug->watch(is_lost);
     c->votes = cr_alloc((size_t)c->size * sizeof *c->votes, "votes");
     c->vote_at = cr_alloc(((size_t)c->size + 1) * sizeof *c->vote_at, "votes");
     for (int r = 0; r <= c->size; r++)
@@ -179,6 +192,7 @@ void cr_comm_close(cr_comm *c, int exit_code) {
     c->plug->finish(cr_life_is_watched());
     alarm(0);
     cr_free(c->who);
+    cr_free(c->gone);
     cr_free(c->votes);
     cr_free(c->vote_at);
     cr_free(c);
@@ -300,10 +314,40 @@ static bool peek(void *ctx, int *from, size_t *n) {
     return found != 0;
 }
 
-static void take(void *ctx, int from, void *data, size_t n) {
+static bool take(void *ctx, int from, void *data, size_t n) {
     cr_comm *c = ctx;
     char why[CR_COMM_WHY] = "";
-    if (!c->plug->take(from, data, n, why)) lost(c, why);
+    int gone = 0;
+    if (!c->plug->take(from, data, n, &gone, why)) lost(c, why);
+    return !gone;
+}
+
+static int lost_rank(void *ctx, int i) {
+    (void)ctx;
+    return cr_life_lost_rank(i);
+}
+
+bool cr_comm_may_lose(const cr_comm *c) {
+    return c && cr_life_is_watched();
+}
+
+void cr_comm_without(cr_comm *c, const int *ranks, int n) {
+    char why[CR_COMM_WHY] = "";
+    if (n == 0) return;
+    if (!c->plug->without(ranks, n, why)) lost(c, why);
+    for (int i = 0; i < n; i++)
+        c->gone[ranks[i]] = true;
+}
+
+const bool *cr_comm_gone(const cr_comm *c) {
+    return c->gone;
+}
+
+int cr_comm_first(const cr_comm *c) {
+    int r = 0;
+    while (c->gone[r])
+        r++;
+    return r;
 }
 
 const cr_mail *cr_comm_mail(cr_comm *c) {
@@ -313,6 +357,7 @@ const cr_mail *cr_comm_mail(cr_comm *c) {
                         .posted = posted,
                         .peek = peek,
                         .take = take,
+                        .lost = lost_rank,
                         .ctx = c};
     return &c->mail;
 }
@@ -322,6 +367,8 @@ cr_code cr_comm_vote(cr_comm *c, cr_code mine, bool wish, bool *any) {
     if (!c) return mine;
     if (c->ended != CR_OK) return c->ended;
     c->n_votes++;
+    for (int r = 0; r < c->size; r++)
+        if (c->gone[r]) c->votes[r] = (vote){0};
     c->votes[c->rank] = (vote){.code = (int32_t)mine, .wish = wish};
     cr_comm_gather(c, c->votes, c->vote_at);
     *any = false;

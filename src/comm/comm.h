@@ -76,6 +76,15 @@ int cr_comm_blamed(const cr_comm *c);
  * one that opened the comm while that one makes no call. */
 const cr_mail *cr_comm_mail(cr_comm *c);
 
+/* Ranks that are lost one by one (docs/design/servers.md). Under a launcher that tells of them
+ * (cr_comm_may_lose), a rank that was lost is told by the mail; a call that needs it fails on all
+ * others, until these agree by cr_comm_without to leave it out: then calls that move bytes leave
+ * what it would bring as it is, and votes count it as content. */
+bool cr_comm_may_lose(const cr_comm *c);
+void cr_comm_without(cr_comm *c, const int *ranks, int n);
+const bool *cr_comm_gone(const cr_comm *c); /* by rank; it changes with cr_comm_without */
+int cr_comm_first(const cr_comm *c);        /* the first rank that is left */
+
 /* bytes that this rank has sent so far */
 int64_t cr_comm_sent(const cr_comm *c);
 

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -24,10 +25,16 @@
 static int fd = -1;
 static double silence; /* seconds after which the launcher counts as gone */
 static _Atomic uint64_t n_steps;
-static _Atomic bool meeting;
+static _Atomic bool meeting, spare;
+
+#define MOST_LOST 4096
+static int lost[MOST_LOST]; /* written by the thread below only */
+static _Atomic int n_lost;
 
 static void tell(void) {
-    cr_life r = {.steps = atomic_load(&n_steps), .meets = atomic_load(&meeting)};
+    cr_life r = {.steps = atomic_load(&n_steps),
+                 .meets = atomic_load(&meeting),
+                 .spare = atomic_load(&spare)};
     /* a full socket means that the launcher does not read: its silence is what counts then */
     (void)!send(fd, &r, sizeof r, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
@@ -35,6 +42,16 @@ static void tell(void) {
 static _Noreturn void orphaned(const char *why) {
     cr_log(CR_LOG_ERROR, "this rank ends because crank launch, which started it, %s", why);
     _exit(128 + SIGKILL);
+}
+
+/* Takes the answer of the agent, or its news of a rank that was lost. */
+static void take(const char *data, size_t n) {
+    cr_life_lost x;
+    int k = atomic_load(&n_lost);
+    if (n != sizeof x || k == MOST_LOST) return;
+    memcpy(&x, data, sizeof x);
+    lost[k] = (int)x.rank;
+    atomic_store(&n_lost, k + 1);
 }
 
 static void *run(void *unused) {
@@ -52,6 +69,7 @@ static void *run(void *unused) {
             if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
                 orphaned("has ended without a word");
             if (n > 0) heard = cr_now();
+            if (n > 0) take(answer, (size_t)n);
         }
         double now = cr_now();
         if (now - last > 3 * EVERY) heard = now; /* this process itself was stopped */
@@ -99,4 +117,12 @@ void cr_life_step(void) {
 
 void cr_life_meet(bool meets) {
     atomic_store(&meeting, meets);
+}
+
+void cr_life_spare(void) {
+    if (!atomic_exchange(&spare, true) && fd >= 0) tell();
+}
+
+int cr_life_lost_rank(int i) {
+    return i < atomic_load(&n_lost) ? lost[i] : -1;
 }

@@ -18,7 +18,16 @@
 typedef struct cr_life {
     uint64_t steps; /* training steps done by this process */
     uint64_t meets; /* 1: it has not met the other ranks yet */
+    uint64_t spare; /* 1: the others can go on without this rank */
 } cr_life;
+
+/* one packet from an agent to its ranks: a rank whose loss the others survive was lost */
+typedef struct cr_life_lost {
+    uint64_t rank;
+} cr_life_lost;
+
+/* A rank ends with this exit code when its work is saved and all ranks are to begin again. */
+#define CR_EXIT_AGAIN 75
 
 /* cr_life_start begins to send when the environment asks for it. It is the first thing that a
  * process does: a rank that gives no sign for long is taken for one that hangs. */
@@ -29,5 +38,10 @@ bool cr_life_is_watched(void);
 void cr_life_step(void);
 /* cr_life_meet: the rank is about to meet the others (true), or has met them (false). */
 void cr_life_meet(bool meets);
+/* cr_life_spare: from now on the others can go on without this rank. */
+void cr_life_spare(void);
+/* cr_life_lost_rank returns the rank that was lost as number i (from 0); -1: no so many were. Any
+ * thread may call it. */
+int cr_life_lost_rank(int i);
 
 #endif

@@ -25,7 +25,12 @@ typedef struct cr_mail {
     /* peek: has a letter come? It tells its sender and its bytes; take is called next, with room
      * for so many. */
     bool (*peek)(void *ctx, int *from, size_t *n);
-    void (*take)(void *ctx, int from, void *data, size_t n);
+    /* take returns false when the sender was lost before the letter was whole; data is then lost,
+     * too: it must stay as it is for ever. */
+    bool (*take)(void *ctx, int from, void *data, size_t n);
+    /* lost returns the process that was lost as number i (from 0); -1: no so many were. Nothing may
+     * be posted to it, and what was posted is never done. NULL: none is ever lost alone. */
+    int (*lost)(void *ctx, int i);
     void *ctx;
 } cr_mail;
 

@@ -16,6 +16,7 @@ typedef struct cr_place {
     /* Where the environment gives each process a role, `rank` is that of the role and not the
      * launcher's. */
     cr_role role;
+    bool may_lose; /* ranks may be lost one by one while the others go on */
 } cr_place;
 
 /* cr_place_find: names that only look like ranks (RANK, WORLD_SIZE) are not believed. Variables of

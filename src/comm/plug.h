@@ -31,6 +31,12 @@ typedef struct cr_comm_plug {
     /* limit: a wait that takes longer fails, and says which ranks do not answer; 0: none */
     void (*limit)(double seconds);
     void (*abort)(int code); /* ends all ranks */
+    /* watch: is_lost tells whether a rank was lost; a wait for one that was fails. Without it ranks
+     * are not lost one by one. */
+    void (*watch)(int (*is_lost)(int rank));
+    /* without: the calls below leave these ranks out from now on, and what they would bring stays
+     * as it is. All other ranks call it, with the same ranks. */
+    int (*without)(const int *ranks, int n, char why[CR_COMM_WHY]);
     /* gather: rank r has bytes [at[r], at[r + 1]) of all; afterwards every rank has all of them */
     int (*gather)(void *all, const size_t *at, char why[CR_COMM_WHY]);
     /* exchange: bytes [out_at[r], out_at[r + 1]) of out go to rank r, and bytes [in_at[r],
@@ -44,7 +50,8 @@ typedef struct cr_comm_plug {
     int (*post)(int to, const void *data, size_t n, int *ticket, char why[CR_COMM_WHY]);
     int (*posted)(int ticket, int *done, char why[CR_COMM_WHY]);
     int (*peek)(int *found, int *from, size_t *n, char why[CR_COMM_WHY]);
-    int (*take)(int from, void *data, size_t n, char why[CR_COMM_WHY]);
+    /* *gone: the sender was lost before the letter was whole; data must stay as it is for ever */
+    int (*take)(int from, void *data, size_t n, int *gone, char why[CR_COMM_WHY]);
 } cr_comm_plug;
 
 #endif

@@ -30,6 +30,9 @@
 
 extern cr_comm_plug cr_comm_plug_of; /* what crank looks for in the library */
 static MPI_Comm world;               /* all ranks, in the order of their numbers */
+static MPI_Comm alive;               /* those that were not lost; world until one is */
+static char *left_out;               /* by rank: it was lost, and calls leave it out */
+static int (*is_lost)(int rank);
 static int n_ranks, self;
 static int *counts; /* room for two lists of n_ranks numbers */
 static char title[64];
@@ -59,6 +62,7 @@ static flight flights[SLOTS];
 /* letters that are being sent, by ticket */
 static struct letters {
     MPI_Request *v; /* MPI_REQUEST_NULL: the ticket is free */
+    int *to;        /* to whom */
     int n;
 } letters;
 
@@ -139,8 +143,10 @@ static int start(int wished, int *rank, int *size, int *local_rank, int *local_s
     MPI_Comm_size(node, local_size);
     if (!find_near(node, wished, *local_rank, why)) return 0;
     MPI_Comm_free(&node);
+    alive = world;
+    left_out = calloc((size_t)n_ranks, 1);
     counts = malloc((size_t)n_ranks * 2 * sizeof *counts);
-    if (!counts) {
+    if (!counts || !left_out) {
         snprintf(why, CR_COMM_WHY, "out of memory for %d ranks", n_ranks);
         return 0;
     }
@@ -156,12 +162,56 @@ static int order(int *rank, char why[CR_COMM_WHY]) {
     if (!fine(MPI_Comm_split(MPI_COMM_WORLD, 0, *rank, &world), what, why)) return 0;
     MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN);
     MPI_Comm_rank(world, &self);
+    alive = world;
     *rank = self;
     if (!fine(MPI_Allgather(&before, 1, MPI_INT, old, 1, MPI_INT, world), what, why)) return 0;
     int *moved = old + n_ranks;
     for (int r = 0; r < n_ranks; r++)
         moved[r] = near[old[r]];
     memcpy(near, moved, (size_t)n_ranks * sizeof *near);
+    return 1;
+}
+
+static void watch(int (*lost)(int rank)) {
+    is_lost = lost;
+}
+
+/* Returns a rank that was lost and that this process still counts on; -1: none. */
+static int lost_rank(void) {
+    for (int r = 0; is_lost && r < n_ranks; r++)
+        if (!left_out[r] && is_lost(r)) return r;
+    return -1;
+}
+
+#define TAG_WITHOUT 103
+#define WITHOUT_S   60 /* MPI makes the new communicator in a call that waits */
+
+static int without(const int *ranks, int n, char why[CR_COMM_WHY]) {
+    MPI_Group all, rest;
+    MPI_Comm next;
+    int *mine = malloc(((size_t)n + 1) * sizeof *mine);
+    if (!mine) {
+        snprintf(why, CR_COMM_WHY, "out of memory for %d ranks", n);
+        return 0;
+    }
+    MPI_Comm_group(alive, &all);
+    for (int i = 0; i < n; i++) { /* numbers in `alive` */
+        mine[i] = 0;
+        for (int r = 0; r < ranks[i]; r++)
+            mine[i] += !left_out[r];
+    }
+    MPI_Group_excl(all, n, mine, &rest);
+    alarm(WITHOUT_S); /* one more rank that is lost now would be waited for */
+    int e = MPI_Comm_create_group(alive, rest, TAG_WITHOUT, &next);
+    alarm(0);
+    free(mine);
+    MPI_Group_free(&rest);
+    MPI_Group_free(&all);
+    if (!fine(e, "going on without a lost rank", why)) return 0;
+    alive = next;
+    MPI_Comm_set_errhandler(alive, MPI_ERRORS_RETURN);
+    for (int i = 0; i < n; i++)
+        left_out[ranks[i]] = 1;
     return 1;
 }
 
@@ -215,7 +265,8 @@ static void call_roll(const char *what, double waited, char why[CR_COMM_WHY]) {
     if (!here) return;
     for (int r = 0; r < n_ranks; r++) {
         MPI_Request q;
-        if (r != self && MPI_Isend(&byte, 1, MPI_BYTE, r, TAG_ASK, world, &q) == MPI_SUCCESS)
+        if (r != self && !left_out[r] &&
+            MPI_Isend(&byte, 1, MPI_BYTE, r, TAG_ASK, world, &q) == MPI_SUCCESS)
             MPI_Request_free(&q);
     }
     for (double end = now_s() + ROLL_S; now_s() < end; nanosleep(&nap, NULL)) {
@@ -224,7 +275,7 @@ static void call_roll(const char *what, double waited, char why[CR_COMM_WHY]) {
     }
     int missing = 0;
     for (int r = 0; r < n_ranks; r++)
-        if (r != self && !here[r] && n < CR_COMM_WHY - 32)
+        if (r != self && !here[r] && !left_out[r] && n < CR_COMM_WHY - 32)
             n += (size_t)snprintf(why + n, CR_COMM_WHY - n, "%s%d",
                                   missing++ ? ", " : "; no answer comes from rank ", r);
     if (!missing) snprintf(why + n, CR_COMM_WHY - n, "; all others wait too");
@@ -285,6 +336,11 @@ static int wait_for(flight *f, const char *what, char why[CR_COMM_WHY]) {
         if (now - looked < LOOK_S) continue;
         looked = now;
         take_calls(TAG_ASK, NULL, true);
+        int r = lost_rank();
+        if (r >= 0) {
+            snprintf(why, CR_COMM_WHY, "%s: rank %d was lost", what, r);
+            return 0;
+        }
         if (wait_limit > 0 && now - began > wait_limit) {
             call_roll(what, wait_limit, why);
             return 0;
@@ -303,7 +359,7 @@ static void meet(double seconds) {
     MPI_Status st;
     if (wait_limit > 0 && wait_limit < seconds) seconds = wait_limit;
     double end = now_s() + seconds;
-    int done = MPI_Ibarrier(world, &r) != MPI_SUCCESS;
+    int done = MPI_Ibarrier(alive, &r) != MPI_SUCCESS;
     while (!done && now_s() < end) {
         if (MPI_Testall(1, &r, &done, &st) != MPI_SUCCESS) return;
         if (!done) nanosleep(&nap, NULL);
@@ -331,7 +387,9 @@ static void finish(int quick) {
     }
     free(counts);
     free(near);
+    free(left_out);
     counts = near = NULL;
+    left_out = NULL;
     cr_rings_close(&rings);
     for (int i = 0; i < SLOTS; i++) {
         free(flights[i].v);
@@ -340,7 +398,9 @@ static void finish(int quick) {
     }
     memset(flights, 0, sizeof flights);
     free(letters.v);
+    free(letters.to);
     letters.v = NULL;
+    letters.to = NULL;
     letters.n = 0;
 }
 
@@ -351,9 +411,13 @@ static size_t piece_of(size_t n, size_t at) {
 /* Sends a large message from one rank to all, in pieces. */
 static int share(void *data, size_t n, int from, char why[CR_COMM_WHY]) {
     static const char what[] = "sending to all ranks";
+    int root = 0;
+    if (left_out[from]) return 1;
+    for (int r = 0; r < from; r++)
+        root += !left_out[r];
     for (size_t at = 0; at < n; at += PIECE) {
         MPI_Request r;
-        int e = MPI_Ibcast((char *)data + at, (int)piece_of(n, at), MPI_BYTE, from, world, &r);
+        int e = MPI_Ibcast((char *)data + at, (int)piece_of(n, at), MPI_BYTE, root, alive, &r);
         if (!fine(e, what, why) || !wait_for_one(&r, what, why)) return 0;
     }
     return 1;
@@ -407,10 +471,12 @@ static int gather_near(char *all, const size_t *at, const char *what, char why[C
     int e = MPI_SUCCESS;
     for (int d = 1; d < n_ranks && e == MPI_SUCCESS; d++) {
         int to = (self + d) % n_ranks;
+        if (left_out[to]) continue;
         e = post(CR_COMM_SLOTS, true, all + at[self], at[self + 1] - at[self], to);
     }
     for (int d = 1; d < n_ranks && e == MPI_SUCCESS; d++) {
         int from = (self + n_ranks - d) % n_ranks;
+        if (left_out[from]) continue;
         e = post(CR_COMM_SLOTS, false, all + at[from], at[from + 1] - at[from], from);
     }
     return fine(e, what, why) && wait_for(&flights[CR_COMM_SLOTS], what, why);
@@ -424,13 +490,14 @@ static int gather(void *all, const size_t *at, char why[CR_COMM_WHY]) {
             if (!share((char *)all + at[r], at[r + 1] - at[r], r, why)) return 0;
         return 1;
     }
-    for (int r = 0; r < n_ranks; r++) {
-        counts[r] = (int)(at[r + 1] - at[r]);
-        counts[n_ranks + r] = (int)at[r];
+    for (int r = 0, k = 0; r < n_ranks; r++) {
+        if (left_out[r]) continue;
+        counts[k] = (int)(at[r + 1] - at[r]);
+        counts[n_ranks + k++] = (int)at[r];
     }
     MPI_Request r;
     int e = MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, counts, counts + n_ranks,
-                            MPI_BYTE, world, &r);
+                            MPI_BYTE, alive, &r);
     return fine(e, what, why) && wait_for_one(&r, what, why);
 }
 
@@ -440,10 +507,12 @@ static int exchange(int slot, const void *out, const size_t *out_at, void *in, c
     flights[slot].n = 0;
     for (int d = 1; d < n_ranks && e == MPI_SUCCESS; d++) {
         int from = (self + n_ranks - d) % n_ranks;
+        if (left_out[from]) continue;
         e = post(slot, false, (char *)in + in_at[from], in_at[from + 1] - in_at[from], from);
     }
     for (int d = 1; d < n_ranks && e == MPI_SUCCESS; d++) {
         int to = (self + d) % n_ranks;
+        if (left_out[to]) continue;
         /* MPI takes no const, and does not write */
         e = post(slot, true, (char *)(uintptr_t)out + out_at[to], out_at[to + 1] - out_at[to], to);
     }
@@ -460,7 +529,16 @@ static int arrived(int slot, char why[CR_COMM_WHY]) {
 /* ---- letters ---- */
 
 #define TAG_LETTER 102
+#define TOLD_S     5.0  /* MPI may find that a rank is lost before the launcher tells */
 #define PEEK_EVERY 1024 /* looks without a letter between two looks for a roll call */
+
+/* Was a letter's call in vain because the other side was lost? */
+static bool in_vain(int e, int rank) {
+    if (e == MPI_SUCCESS || !is_lost) return false;
+    for (double end = now_s() + TOLD_S; now_s() < end; nanosleep(&nap, NULL))
+        if (is_lost(rank)) return true;
+    return false;
+}
 
 static int post_letter(int to, const void *data, size_t n, int *ticket, char why[CR_COMM_WHY]) {
     int k = 0;
@@ -469,24 +547,35 @@ static int post_letter(int to, const void *data, size_t n, int *ticket, char why
     if (k == letters.n) {
         int more = letters.n ? 2 * letters.n : 64;
         MPI_Request *v = realloc(letters.v, (size_t)more * sizeof *v);
-        if (!v) {
+        if (v) letters.v = v;
+        int *ranks = realloc(letters.to, (size_t)more * sizeof *ranks);
+        if (ranks) letters.to = ranks;
+        if (!v || !ranks) {
             snprintf(why, CR_COMM_WHY, "out of memory for %d letters", more);
             return 0;
         }
         for (int i = letters.n; i < more; i++)
             v[i] = MPI_REQUEST_NULL;
-        letters.v = v;
         letters.n = more;
     }
-    *ticket = k;
-    return fine(MPI_Isend(data, (int)n, MPI_BYTE, to, TAG_LETTER, world, &letters.v[k]),
-                "sending a letter", why);
+    letters.to[k] = to;
+    int e = MPI_Isend(data, (int)n, MPI_BYTE, to, TAG_LETTER, world, &letters.v[k]);
+    *ticket = in_vain(e, to) ? -1 : k;
+    if (*ticket < 0) letters.v[k] = MPI_REQUEST_NULL;
+    return *ticket < 0 || fine(e, "sending a letter", why);
 }
 
-/* A request that is done becomes MPI_REQUEST_NULL, which frees the ticket. */
+/* A request that is done becomes MPI_REQUEST_NULL, which frees the ticket. -1 is the ticket of a
+ * letter to a rank that was lost. */
 static int posted(int ticket, int *done, char why[CR_COMM_WHY]) {
     MPI_Status st;
-    return fine(MPI_Test(&letters.v[ticket], done, &st), "sending a letter", why);
+    *done = 1;
+    if (ticket < 0) return 1;
+    int e = MPI_Test(&letters.v[ticket], done, &st);
+    if (!in_vain(e, letters.to[ticket])) return fine(e, "sending a letter", why);
+    letters.v[ticket] = MPI_REQUEST_NULL;
+    *done = 1;
+    return 1;
 }
 
 static int peek(int *found, int *from, size_t *n, char why[CR_COMM_WHY]) {
@@ -506,11 +595,34 @@ static int peek(int *found, int *from, size_t *n, char why[CR_COMM_WHY]) {
     return 1;
 }
 
-static int take_letter(int from, void *data, size_t n, char why[CR_COMM_WHY]) {
+/* Waits as wait_for does, but a lost rank matters only when it is the sender. */
+static int take_letter(int from, void *data, size_t n, int *gone, char why[CR_COMM_WHY]) {
     static const char what[] = "receiving a letter";
     MPI_Request r;
-    return fine(MPI_Irecv(data, (int)n, MPI_BYTE, from, TAG_LETTER, world, &r), what, why) &&
-           wait_for_one(&r, what, why);
+    MPI_Status st;
+    double began = 0;
+    *gone = 0;
+    if (!fine(MPI_Irecv(data, (int)n, MPI_BYTE, from, TAG_LETTER, world, &r), what, why)) return 0;
+    for (int64_t tries = 0;; tries++) {
+        int done = 0, e = MPI_Test(&r, &done, &st);
+        *gone = in_vain(e, from);
+        if (*gone) return 1;
+        if (!fine(e, what, why)) return 0;
+        if (done) return 1;
+        if (tries < SPINS) continue;
+        double now = now_s();
+        if (began <= 0) began = now;
+        if (now - began < YIELD_S)
+            sched_yield();
+        else
+            nanosleep(&nap, NULL);
+        *gone = is_lost && is_lost(from);
+        if (*gone) return 1;
+        if (wait_limit > 0 && now - began > wait_limit) {
+            call_roll(what, wait_limit, why);
+            return 0;
+        }
+    }
 }
 
 cr_comm_plug cr_comm_plug_of = {
@@ -521,6 +633,8 @@ cr_comm_plug cr_comm_plug_of = {
     .finish = finish,
     .limit = limit,
     .abort = end_all,
+    .watch = watch,
+    .without = without,
     .gather = gather,
     .exchange = exchange,
     .arrived = arrived,

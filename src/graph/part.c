@@ -42,6 +42,13 @@ int cr_meet_keepers(const cr_meet *meet, int *list) {
     return n;
 }
 
+int cr_meet_first(const cr_meet *meet) {
+    int h = 0;
+    while (meet->gone && meet->gone[h])
+        h++;
+    return h;
+}
+
 void cr_lanes_init(cr_lanes *t, int all, const cr_meet *meet, cr_arena *arena) {
     CR_ASSERT(all >= 1 && all <= CR_MAX_LANES && (all & (all - 1)) == 0);
     memset(t, 0, sizeof(*t));

@@ -42,11 +42,16 @@ typedef struct cr_meet {
      * their state and no lanes; then the others have lanes and no state. Holder 0 does not serve.
      * NULL: there are none, and every holder has both. */
     const bool *serves;
+    /* gone[h] says that holder h was lost: gather leaves what it would bring as it is. NULL: none
+     * can be. */
+    const bool *gone;
 } cr_meet;
 
 /* cr_meet_keepers lists the holders that have parameters and state, the servers or all of them;
  * list has room for meet->n numbers. Returns how many they are. */
 int cr_meet_keepers(const cr_meet *meet, int *list);
+/* cr_meet_first returns the first holder that is left. */
+int cr_meet_first(const cr_meet *meet);
 
 typedef struct cr_lanes {
     int all;          /* lanes of the global batch */

@@ -17,7 +17,7 @@
 /* Training with parameter servers (docs/design/servers.md); crank only. */
 typedef struct cr_servers_conf {
     cr_conf_base base;
-    const char *strategy; /* one of cr_strategy_names */
+    const char *strategy, *lost_worker; /* one of cr_strategy_names */
     int64_t max_merge_var_num, send_queue_size, send_wait_times;
     int64_t min_send_grad_num_before_recv;
     bool independent_recv_thread, merge_sparse_grad, fake_rpc;

@@ -237,6 +237,7 @@ static cr_code prepare(cr_job *j, const cr_job_opts *o, cr_diag *diag) {
                              .exchange_end = exchange_end,
                              .ctx = j->comm};
         j->ranks.serves = roles(j);
+        j->ranks.gone = cr_comm_gone(j->comm);
         j->meet = &j->ranks;
     }
     if (o->rounds && j->meet && j->meet->serves && c->train_config->servers)
@@ -355,6 +356,7 @@ cr_code cr_job_loader(cr_job *j, const cr_job_data *d, cr_loader **out, cr_diag 
     const cr_meet *m = j->meet;
     cr_share share = {0, 0, 0};
     if (m) share = (cr_share){m->lane[m->self], m->lane[m->self + 1], m->lane[m->n]};
+    if (d->lanes) share = (cr_share){d->lanes[0], d->lanes[1], m->lane[m->n]};
     cr_loader_opts lo = {.conf = j->root->data_config,
                          .reader = j->reader,
                          .paths = d->paths,

@@ -76,7 +76,7 @@ typedef struct cr_job_opts {
 } cr_job_opts;
 /* cr_job_is_first: is this the process that writes files and reports to users? */
 static inline bool cr_job_is_first(const cr_job *j) {
-    return !j->comm || cr_comm_rank(j->comm) == 0;
+    return !j->comm || cr_comm_rank(j->comm) == cr_comm_first(j->comm);
 }
 /* cr_job_self returns which holder of the batch this process is. */
 static inline int cr_job_self(const cr_job *j) {
@@ -169,6 +169,7 @@ typedef struct cr_job_data {
     bool any_bad;    /* leave out and count bad rows without a limit (check) */
     bool silent;     /* do not log bad rows */
     cr_data_pos start;
+    const int *lanes; /* the rows of lanes [lanes[0], lanes[1]); NULL: those of this process */
     cr_trace *trace;  /* NULL: none */
     cr_file_ids *ids; /* identity of the files, see cr_loader_opts; NULL: not wanted */
 } cr_job_data;

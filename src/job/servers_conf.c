@@ -89,6 +89,9 @@ static const cr_field servers_fields[] = {
     INT(rpc_retry_times, 3, 1, 1000, "how often it waits so long before it ends the job"),
     INT(worker_update_interval_secs, 900, 1, 1000000000,
         "seconds of silence after which a server gives a worker up and ends the job"),
+    CR_STR(cr_servers_conf, lost_worker, "take_over", OURS,
+           "a worker that is killed or stalls, except in sync: take_over: the others go on and "
+           "train its rows; report: they go on, and its rows are lost; end: the job ends"),
     CR_K_INT("thread_pool_size", 1, 1, 1000000, OURS | CR_F_IDLE, NONE),
     CR_K_INT("merge_sparse_bucket", 2000, 1, 1000000000, OURS | CR_F_IDLE, NONE),
     CR_END,
@@ -109,6 +112,15 @@ static void servers_check(const void *self, cr_diag *diag) {
             "batches that a worker computes at a time, which is 1: more would be waited for "
             "for ever; remove it, and raise data_config.batch_size for larger steps",
             (long long)c->max_merge_var_num, c->strategy);
+    if (strcmp(c->lost_worker, "take_over") != 0 && strcmp(c->lost_worker, "report") != 0 &&
+        strcmp(c->lost_worker, "end") != 0)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "lost_worker"),
+                    "lost_worker is '%.40s' and must be take_over, report or end", c->lost_worker);
+    if (s == CR_SYNC && cr_conf_has(c, "lost_worker") && strcmp(c->lost_worker, "end") != 0)
+        cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(c, "lost_worker"),
+                    "lost_worker has no effect with strategy sync, whose steps need all workers: "
+                    "the loss of one ends the job, or begins it again from the last checkpoint; "
+                    "remove it");
     if (c->fake_rpc && (s == CR_SYNC || s == CR_GEO))
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "fake_rpc"),
                     "fake_rpc leaves out the letters of half_async and async, and the strategy is "

@@ -156,7 +156,8 @@ static void fault(cr_agent *a, cr_rank_proc *r, int kind, int code, const char *
     r->told = true;
     if (!text) text = r->err.last;
     cr_msg m = {.type = CR_WIRE_FAULT,
-                .num = {a->gen, (uint64_t)r->rank, (uint64_t)kind, (uint64_t)code, shown},
+                .num = {a->gen, (uint64_t)r->rank, (uint64_t)kind, (uint64_t)code, shown,
+                        r->state.spare},
                 .text = {{text, strlen(text)}}};
     cr_link_send(&a->link, &m);
 }
@@ -181,7 +182,7 @@ static void start(cr_agent *a, const cr_msg *m) {
     a->node = (int)m->num[CR_START_NODE];
     a->batch_ranks = m->num[CR_START_BATCH];
     a->worst = 0;
-    a->told_step = false;
+    a->told_step = a->told_spare = false;
     int n_nodes = (int)m->num[CR_START_NODES];
     cr_rank_plan plan = {.argv = m->num[CR_START_RESUME] ? l->resume : l->argv,
                          .n = l->layout.nproc,
@@ -203,7 +204,7 @@ static void start(cr_agent *a, const cr_msg *m) {
     if (!l->layout.standalone) tell_start(&plan, n_nodes, m->num[CR_START_RESUME]);
     if (cr_ranks_start(&a->ranks, &plan, &err) == CR_OK) return;
     cr_msg f = {.type = CR_WIRE_FAULT,
-                .num = {a->gen, (uint64_t)plan.first, CR_FAULT_START, 1, 0},
+                .num = {a->gen, (uint64_t)plan.first, CR_FAULT_START, 1, 0, 0},
                 .text = {{err.msg, strlen(err.msg)}}};
     cr_link_send(&a->link, &f);
     a->worst = 1;
@@ -290,6 +291,15 @@ static void read_pmi(cr_agent *a, cr_rank_proc *r, double now) {
     if (r->pmi_in.n > CR_PMI_LINE) fault(a, r, CR_FAULT_ABORT, 1, "it sends endless lines by PMI");
 }
 
+/* The head is told once that the others can go on without all the ranks of this node. */
+static void tell_spare(cr_agent *a) {
+    if (a->told_spare) return;
+    for (int i = 0; i < a->ranks.n; i++)
+        if (!a->ranks.v[i].state.spare) return;
+    a->told_spare = true;
+    send1(a, CR_WIRE_SPARE, a->gen);
+}
+
 static void read_life(cr_agent *a, cr_rank_proc *r, double now) {
     cr_life state;
     ssize_t n = recv(r->life, &state, sizeof state, MSG_DONTWAIT);
@@ -302,6 +312,7 @@ static void read_life(cr_agent *a, cr_rank_proc *r, double now) {
     r->has_life = true;
     r->state = state;
     (void)!send(r->life, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    tell_spare(a);
     if (state.steps == 0 || a->told_step) return;
     a->told_step = a->trained = true;
     cr_msg m = {.type = CR_WIRE_STEP, .num = {a->gen, state.steps}};
@@ -323,7 +334,10 @@ static void judge(cr_agent *a, cr_rank_proc *r, double now) {
         snprintf(text, sizeof text, "it has not met the other ranks by MPI for %.0f s%s" START_CURE,
                  most,
                  a->l->layout.standalone ? "" : "; all hosts must reach each other on all ports");
-    if (text[0]) fault(a, r, CR_FAULT_STALL, 128 + SIGKILL, text);
+    if (!text[0]) return;
+    fault(a, r, CR_FAULT_STALL, 128 + SIGKILL, text);
+    /* the others go on without it, so it must not wake up again */
+    if (r->state.spare) kill(r->pid, SIGKILL);
 }
 
 static void watch(cr_agent *a, const cr_polls *p, double now, bool jumped) {
@@ -350,6 +364,14 @@ static void obey(cr_agent *a, const cr_msg *m, double now) {
         break;
     case CR_WIRE_FENCE:
         if (a->running && m->num[0] == a->gen) release(a, now);
+        break;
+    case CR_WIRE_LOST:
+        if (!a->running || m->num[0] != a->gen) break;
+        for (int i = 0; i < a->ranks.n; i++) {
+            cr_life_lost x = {.rank = m->num[1]};
+            if (a->ranks.v[i].life >= 0)
+                (void)!send(a->ranks.v[i].life, &x, sizeof x, MSG_NOSIGNAL | MSG_DONTWAIT);
+        }
         break;
     case CR_WIRE_STOP:
         if (!a->running || m->num[0] != a->gen) break;

@@ -33,7 +33,7 @@ typedef struct cr_agent {
     uint64_t gen, seen;     /* generation; how many this agent has seen */
     int world, node, worst; /* worst: exit code of this generation */
     uint64_t batch_ranks;   /* ranks of the first generation: the global batch stays theirs */
-    bool trained, told_step;
+    bool trained, told_step, told_spare;
 
     bool over;
     int exit_code;

@@ -195,6 +195,16 @@ static void blame(cr_head *h, const cr_fault *f, double settle, double now) {
     }
 }
 
+/* The ranks go on without one that was lost, and begin again with it where they meet next. That is
+ * no restart that is counted: each generation does a part of the work. */
+static void go_without(cr_head *h, uint64_t rank, const char *text) {
+    cr_msg m = {.type = CR_WIRE_LOST, .num = {h->gen, rank}};
+    for (int i = 0; i < h->n; i++)
+        if (h->v[i]->placed && h->v[i]->running) cr_link_send(&h->v[i]->link, &m);
+    h->regroup = true;
+    if (text) cr_head_tell(h, CR_LOG_WARN, "%s; the others go on without it", text);
+}
+
 static void take_fault(cr_head *h, const cr_node *x, const cr_msg *m, double now) {
     char what[100];
     int kind = (int)(m->num[CR_FAULT_KIND] & 0xff), code = (int)(m->num[CR_FAULT_CODE] & 0xff);
@@ -226,6 +236,17 @@ static void take_fault(cr_head *h, const cr_node *x, const cr_msg *m, double now
     }
     snprintf(f.text, sizeof f.text, "rank %llu on host %s %s",
              (unsigned long long)m->num[CR_FAULT_RANK], x->host, what);
+    if (m->num[CR_FAULT_SPARE] && h->phase == CR_HEAD_RUN &&
+        (kind == CR_FAULT_SIGNAL || kind == CR_FAULT_STALL)) {
+        char text[1024];
+        bool why = kind == CR_FAULT_STALL && f.error[0]; /* a rank that is killed does not say it */
+        snprintf(text, sizeof text, "%s%s%s", f.text, why ? ": " : "", why ? f.error : "");
+        go_without(h, m->num[CR_FAULT_RANK], text);
+        return;
+    }
+    /* ranks that went on without another one have saved their work, and begin again */
+    if (h->phase == CR_HEAD_RUN && h->regroup && kind == CR_FAULT_EXIT && code == CR_EXIT_AGAIN)
+        cr_head_stop(h, SIGTERM, now);
     /* a soft stop ends with exit codes, or by the signal itself when it comes before a rank has
      * a handler for it: no faults */
     ended = ended || (kind == CR_FAULT_SIGNAL && code == 128 + SIGTERM);
@@ -239,6 +260,13 @@ static void lose_node(cr_head *h, int i, const char *why, double now) {
     cr_node *x = h->v[i];
     bool told = x->joined && h->phase != CR_HEAD_OVER;
     h->smaller = h->smaller || x->placed;
+    if (told && x->placed && x->running && x->spare && h->phase == CR_HEAD_RUN) {
+        cr_head_tell(h, CR_LOG_WARN, "host %s is gone: %s; the others go on without it", x->host,
+                     why);
+        for (int r = 0; r < h->l->layout.nproc; r++)
+            go_without(h, (uint64_t)(x->first + r), NULL);
+        told = false;
+    }
     if (told && x->placed && x->running) {
         cr_fault f = {.quality = 6, .code = 128 + SIGKILL, .again = true, .shown = -1};
         int last = x->first + h->l->layout.nproc - 1;
@@ -382,6 +410,7 @@ static bool hear(cr_head *h, cr_node *x, const cr_msg *m, double now) {
         x->running = false;
         if ((int)(m->num[1] & 0xff) > h->worst) h->worst = (int)(m->num[1] & 0xff);
         break;
+    case CR_WIRE_SPARE: x->spare = x->spare || current; break;
     case CR_WIRE_WISH: return take_wish(h, x, (int)(m->num[0] & 0xff), now);
     default: break;
     }

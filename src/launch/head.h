@@ -25,6 +25,7 @@ typedef struct cr_node {
     bool fenced;         /* its ranks wait at the barrier */
     bool leaving;        /* it takes no part in the next generation */
     bool wished;         /* a signal that came there ends the job */
+    bool spare;          /* the others can go on without its ranks */
     int want, index, first;
     int64_t arrival;
     char host[64];

@@ -41,7 +41,7 @@ static void begin(cr_head *h, double now) {
     cr_arena_reset(&h->puts_arena);
     for (int i = 0; i < n; i++) {
         v[i]->placed = v[i]->running = true;
-        v[i]->fenced = false;
+        v[i]->fenced = v[i]->spare = false;
         v[i]->index = i;
         v[i]->first = i * nproc;
         cr_msg m = {.type = CR_WIRE_START,

@@ -12,7 +12,7 @@
 
 #include "base/buf.h"
 
-#define CR_WIRE_VERSION 2
+#define CR_WIRE_VERSION 3
 #define CR_WIRE_MAX     16384 /* bytes of type and fields */
 #define CR_WIRE_TEXT    4096  /* bytes of a text */
 #define CR_WIRE_NUMS    10
@@ -26,12 +26,14 @@
     X(PUT, "tt")                                                                                   \
     X(FENCE, "n")                                                                                  \
     X(STEP, "nn")                                                                                  \
-    X(FAULT, "nnnnnt")                                                                             \
+    X(FAULT, "nnnnnnt")                                                                            \
     X(ENDED, "nn")                                                                                 \
     X(STOP, "nn")                                                                                  \
     X(WISH, "n")                                                                                   \
     X(TELL, "nt")                                                                                  \
     X(BYE, "nt")                                                                                   \
+    X(SPARE, "n")                                                                                  \
+    X(LOST, "nn")                                                                                  \
     X(PING, "")
 
 #define CR_WIRE_ENUM(name, fields) CR_WIRE_##name,
@@ -60,7 +62,7 @@ enum {
     CR_START_RESUME,
     CR_START_BATCH
 };
-enum { CR_FAULT_GEN, CR_FAULT_RANK, CR_FAULT_KIND, CR_FAULT_CODE, CR_FAULT_SHOWN };
+enum { CR_FAULT_GEN, CR_FAULT_RANK, CR_FAULT_KIND, CR_FAULT_CODE, CR_FAULT_SHOWN, CR_FAULT_SPARE };
 
 typedef struct cr_msg {
     cr_wire_type type;

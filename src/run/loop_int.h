@@ -60,10 +60,11 @@ typedef struct loop {
     cr_profile *prof;       /* NULL: none */
     cr_counter counter;     /* counts what features met */
     cr_early_stop patience;
-    cr_ckpt_lock *lock; /* lock of model_dir */
-    batch_of next;      /* taken ahead */
-    int64_t sent;       /* bytes that this rank sent in steps */
-    bool lost;          /* another run owns model_dir now */
+    cr_ckpt_lock *lock;  /* lock of model_dir */
+    batch_of next;       /* taken ahead */
+    int64_t sent;        /* bytes that this rank sent in steps */
+    int64_t sent_by_all; /* bytes that all ranks sent in rounds */
+    bool lost;           /* another run owns model_dir now */
 } loop;
 
 /* Is this the process that writes files? Among several ranks it is the first. */
@@ -108,6 +109,10 @@ static inline bool is_over(const loop *l) {
  * evaluation, deletion of old ones. by_signal: the checkpoint is made because a signal ends the
  * run. It may return while the checkpoint is still being written. */
 CR_CHECKED cr_code cr_loop_save(loop *l, bool by_signal);
+/* cr_loop_save_left saves one without the ranks that were lost, and waits for it. It is evaluated
+ * by the run that goes on from it. due: one was due at this step, and not only because of the loss.
+ */
+CR_CHECKED cr_code cr_loop_save_left(loop *l, bool due);
 /* cr_loop_poll ends the checkpoint that is being written if that needs no waiting;
  * cr_loop_settle waits for it. Both do nothing when there is none. */
 CR_CHECKED cr_code cr_loop_poll(loop *l);

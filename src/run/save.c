@@ -19,6 +19,8 @@
 static cr_code owns_dir(loop *l, cr_err *err) {
     if (!writes(l)) return CR_OK;
     if (l->lost) return cr_fail(err, CR_ERUN, "model_dir belongs to another run now");
+    /* the rank that held the lock was lost, and this one takes its place */
+    if (!l->lock) return cr_ckpt_lock_dir(&l->lock, l->c->model_dir, err);
     cr_code code = cr_ckpt_lock_keep(&l->lock, l->c->model_dir, err);
     l->lost = code != CR_OK;
     return code;
@@ -261,6 +263,20 @@ static cr_code save_now(loop *l, bool by_signal) {
     if (l->saved_by_signal) return CR_OK;
     CR_TRY(cr_loop_evaluate_saved(l));
     return l->saving.s ? CR_OK : cr_loop_prune(l);
+}
+
+cr_code cr_loop_save_left(loop *l, bool due) {
+    cr_err err;
+    CR_TRY(cr_loop_settle(l));
+    bool fresh = l->saved != l->step;
+    l->saving.instead = l->saved_by_signal && fresh ? l->saved : -1;
+    l->saved_by_signal = !due && (fresh || l->saved_by_signal);
+    cr_loop_name(l);
+    CR_TRY(reported(l, owns_dir(l, &err), &err));
+    if (!fresh) return cr_loop_save_state(l);
+    CR_TRY(begin_save(l, true));
+    l->saved = l->step;
+    return end_save(l);
 }
 
 cr_code cr_loop_save(loop *l, bool by_signal) {

@@ -131,6 +131,19 @@ static cr_code take_dir(loop *l) {
     return cr_diag_err(l->diag, &err);
 }
 
+/* The training data from a position on. */
+static cr_job_data rows_from(const loop *l, cr_data_pos pos) {
+    return (cr_job_data){.paths = l->c->train_input_path,
+                         .key = "train_input_path",
+                         .side = CR_TRAIN_ROWS,
+                         .batch_size = l->j.batch,
+                         .n_epochs = l->tc->num_epochs,
+                         .mask = true,
+                         .shuffle = l->c->data_config->shuffle,
+                         .drop_remainder = l->c->data_config->drop_remainder,
+                         .start = pos};
+}
+
 static cr_code start(loop *l) {
     cr_err err;
     if (cr_job_eval_paths(&l->j)) cr_job_check_best(&l->j, l->diag);
@@ -145,16 +158,8 @@ static cr_code start(loop *l) {
     l->total_bytes = cr_train_bytes(&l->j);
     CR_TRY(l->resume ? restore(l, l->resume)
                      : cr_job_begin(&l->j, l->t, l->o->ignore_restore_optimizer, l->diag));
-    cr_job_data d = {.paths = l->c->train_input_path,
-                     .key = "train_input_path",
-                     .side = CR_TRAIN_ROWS,
-                     .batch_size = l->j.batch,
-                     .n_epochs = l->tc->num_epochs,
-                     .mask = true,
-                     .shuffle = l->c->data_config->shuffle,
-                     .drop_remainder = l->c->data_config->drop_remainder,
-                     .start = l->pos,
-                     .ids = &l->files};
+    cr_job_data d = rows_from(l, l->pos);
+    d.ids = &l->files;
     l->prof = cr_job_profile(&l->j, l->tc->is_profiling,
                              cr_path_join(&l->j.cfg.arena, l->c->model_dir, "trace.json"));
     d.trace = cr_profile_trace(l->prof);
@@ -303,14 +308,25 @@ static cr_code no_rows(loop *l) {
     return cr_diag_err(l->diag, &err);
 }
 
-static cr_code end_epoch(loop *l) {
-    count_features(l);
+/* Was a rank lost? Then the others save what there is, and all begin again from it. */
+static bool lost_one(const loop *l) {
+    for (int r = 0; l->j.comm && r < cr_comm_size(l->j.comm); r++)
+        if (cr_comm_gone(l->j.comm)[r]) return true;
+    return false;
+}
+
+static void next_epoch(loop *l) {
+    if (!lost_one(l)) count_features(l);
     if (l->n_batches > 0) tell_step(l, l->o->watch.epoch);
     cr_train_metrics_epoch(l->tm);
     l->n_batches = 0;
     cr_trainer_epoch_end(l->t);
     l->epoch++;
     l->pos = (cr_data_pos){.epoch = l->epoch};
+}
+
+static cr_code end_epoch(loop *l) {
+    next_epoch(l);
     if (l->step < 0) return no_rows(l);
     return ends_save(l->tc, l->epoch) ? cr_loop_save(l, false) : CR_OK;
 }
@@ -427,25 +443,101 @@ static void work_round(loop *l, round_end *r) {
     }
 }
 
+/* Trains one step in the place of a lost worker. */
+static void take_step(loop *l, const cr_batch *b, int64_t step) {
+    cr_err err;
+    cr_code code = cr_model_check_batch(l->j.model, b, &err);
+    if (code == CR_OK) code = cr_trainer_step(l->t, b, step, &err);
+    if (code == CR_OK || code == CR_ESTOP) return;
+    (void)cr_diag_err(l->diag, &err);
+    give_up(l);
+}
+
+/* Trains the part of the rows of lost workers that is this one's. pos and first are those where the
+ * round began. A plan has room for the rows of its own lanes, so others come in as many at a time.
+ */
+static void take_over(loop *l, const cr_takes *more, cr_data_pos pos, int64_t first) {
+    const cr_meet *m = l->j.meet;
+    int own = m->lane[m->self + 1] - m->lane[m->self];
+    for (int i = 0; i < more->n; i++) {
+        const cr_take *x = &more->v[i];
+        int end = m->lane[x->holder + 1];
+        for (int a = m->lane[x->holder]; a < end && x->from <= x->to; a += own) {
+            cr_err err;
+            cr_loader *data;
+            int lanes[2] = {a, a + own < end ? a + own : end};
+            cr_job_data d = rows_from(l, pos);
+            d.lanes = lanes;
+            d.silent = true;
+            if (cr_job_loader(&l->j, &d, &data, l->diag) != CR_OK) give_up(l);
+            for (int64_t step = first; step <= x->to; step++) {
+                cr_batch *b = NULL;
+                bool done;
+                if (cr_loader_next(data, &b, &done, &err) != CR_OK) {
+                    (void)cr_diag_err(l->diag, &err);
+                    give_up(l);
+                }
+                if (!b) break;
+                if (step >= x->from && (step - x->from) % more->parts == more->part)
+                    take_step(l, b, step);
+                cr_loader_release(data, b);
+            }
+            cr_loader_free(data);
+        }
+    }
+}
+
+/* The end of a worker's steps in a round, with those of lost workers that it takes over. */
+static void meet_round(loop *l, cr_data_pos pos, int64_t first) {
+    cr_err err;
+    cr_takes more;
+    do {
+        if (cr_trainer_round_meet(l->t, l->step, &more, &err) != CR_OK) {
+            (void)cr_diag_err(l->diag, &err);
+            give_up(l);
+        }
+        take_over(l, &more, pos, first);
+    } while (more.n > 0);
+}
+
+/* Collective: saves what there is without the ranks that were lost, for all to begin again. */
+static cr_code leave(loop *l, bool ended) {
+    if (ended) next_epoch(l);
+    bool due = is_over(l) || (ended ? ends_save(l->tc, l->epoch) : saves_at(l->tc, l->step));
+    CR_TRY(cr_loop_save_left(l, due));
+    l->res->again = true;
+    return cr_diag_err(l->diag,
+                       &(cr_err){.code = CR_ESTOP,
+                                 .msg = "a worker was lost; the checkpoint is saved, and the ranks "
+                                        "begin again from it"});
+}
+
 /* Collective: one round, and what is due behind it. */
 static cr_code round_of_all(loop *l, bool *done, bool *stop) {
     cr_err err;
     const cr_meet *meet = l->j.meet;
-    int64_t rows = l->res->rows, n_steps = l->res->steps;
+    int64_t rows = l->res->rows, n_steps = l->res->steps, first = l->step + 1;
+    cr_data_pos pos = l->pos;
     round_end r = {0};
-    cr_trainer_round_begin(l->t);
-    if (meet->serves[meet->self])
+    cr_trainer_round_begin(l->t, first);
+    if (meet->serves[meet->self]) {
         CR_TRY(cr_trainer_serve(l->t, &err));
-    else
+    } else {
         work_round(l, &r);
-    CR_TRY(cr_trainer_round_end(l->t, l->step, r.steps, &err));
+        meet_round(l, pos, first);
+    }
+    cr_trainer_round_end(l->t, r.steps);
+    l->sent_by_all += cr_trainer_round_sent(l->t);
     r.pos = l->pos;
     r.step = l->step;
     r.rows = l->res->rows - rows;
     r.in_epoch = l->in_epoch;
     size_t at[CR_MAX_LANES + 1];
+    int worker = 0; /* the first that is left; holder 0 is a worker */
+    while (meet->serves[worker] || (meet->gone && meet->gone[worker]))
+        worker++;
     for (int h = 0; h <= meet->n; h++)
-        at[h] = h > 0 ? sizeof r : 0; /* holder 0 is a worker */
+        at[h] = h > worker ? sizeof r : 0;
     meet->gather(meet->ctx, &r, at);
     l->pos = r.pos;
     l->step = r.step;
@@ -454,6 +546,7 @@ static cr_code round_of_all(loop *l, bool *done, bool *stop) {
     l->res->steps = n_steps + r.steps;
     *done = r.done;
     *stop = r.stop;
+    if (lost_one(l)) return leave(l, r.ended);
     return r.ended ? end_epoch(l) : r.stop ? CR_OK : after_step(l);
 }
 
@@ -564,6 +657,7 @@ static cr_code run(loop *l) {
         if (cr_trainer_has_rounds(l->t)) {
             bool signal = false;
             cr_code code = round_of_all(l, &done, &signal);
+            if (l->res->again) return code;
             CR_TRY(cr_job_agree(&l->j, code, &stop));
             if (!stop && !signal) {
                 CR_TRY(cr_loop_poll(l));
@@ -660,13 +754,17 @@ cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
         res->group_s = tt.group;
         res->step_s = tt.step;
         res->update_s = tt.update;
-        if (l.j.meet && res->rows > 0) res->sent = (double)l.sent * l.j.meet->n / (double)res->rows;
+        if (l.sent_by_all > 0 && res->rows > 0)
+            res->sent = (double)l.sent_by_all / (double)res->rows;
+        else if (l.j.meet && res->rows > 0)
+            res->sent = (double)l.sent * l.j.meet->n / (double)res->rows;
         if (code != CR_OK && code != CR_ESTOP) cr_profile_leave(l.prof);
         cr_profile_finish(l.prof);
         res->profile = cr_profile_text(l.prof, &res->arena);
         if (writes(&l)) cr_best_result(&l.j, res);
         res->exports_best = strcmp(l.c->export_config->exporter_type, "best") == 0;
-        if (code != CR_OK && code != CR_ESTOP) l.counter.meet = NULL; /* no rank waits for others */
+        bool apart = (code != CR_OK && code != CR_ESTOP) || res->again;
+        if (apart) l.counter.meet = NULL; /* no rank waits for others */
         if (!l.lost) count_features(&l);
         if (l.ob) cr_observer_end(l.ob, code, l.step, l.in_epoch, res);
         if (code == CR_OK) CR_INFO("Train and Evaluate Finished.");

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/cpu.h"
 #include "base/log.h"
+#include "comm/life.h"
 #include "train/ps_int.h"
 
 /* ---- letters ---- */
@@ -145,6 +147,8 @@ cr_code cr_ps_new(cr_ps **out, cr_job *j, dense_side *d, cr_err *err) {
         p->index[h] = (*count)++;
     }
     p->serves = p->meet->serves[p->meet->self];
+    p->may_lose =
+        cr_comm_may_lose(j->comm) && p->n_workers > 1 && strcmp(p->conf->lost_worker, "end") != 0;
     list_blocks(p);
     cr_code code = check_sizes(p, err);
     if (code == CR_OK) code = p->serves ? cr_ps_server_new(p, err) : cr_ps_worker_new(p, err);
@@ -166,10 +170,22 @@ void cr_ps_free(cr_ps *p) {
 
 /* ---- rounds ---- */
 
-void cr_ps_begin(cr_ps *p, cr_trainer_state base) {
+void cr_ps_begin(cr_ps *p, int64_t first_step, cr_trainer_state base) {
     p->base = base;
+    p->first_step = first_step;
+    p->began = cr_now();
+    p->sent = p->j->comm ? cr_comm_sent(p->j->comm) : 0;
+    if (p->may_lose && !p->serves) cr_life_spare();
     p->counts = (ps_counts){0};
     if (!p->serves) cr_ps_worker_begin(p);
+}
+
+/* Returns the first worker that is left, as a holder. */
+static int first_worker(const cr_ps *p) {
+    int k = 0;
+    while (p->meet->gone && p->meet->gone[p->worker[k]])
+        k++;
+    return p->worker[k];
 }
 
 /* Gives the values of the first worker that no server has, such as the running means of a batch
@@ -179,7 +195,7 @@ static void share_rest(cr_ps *p) {
     size_t n = (size_t)(g->n_params - g->n_trainable) * sizeof(float);
     size_t *at = CR_NEW_N(&p->arena, size_t, p->meet->n + 1);
     for (int h = 0; h <= p->meet->n; h++)
-        at[h] = h > p->worker[0] ? n : 0;
+        at[h] = h > first_worker(p) ? n : 0;
     if (n > 0) p->meet->gather(p->meet->ctx, g->params + g->n_trainable, at);
 }
 
@@ -202,31 +218,51 @@ static void tell(const cr_ps *p, const ps_counts *c) {
     cr_buf_clear(&b);
 }
 
-cr_code cr_ps_end(cr_ps *p, int64_t step, int64_t steps, cr_trainer_state *out, cr_err *err) {
+int64_t cr_ps_sent_by_all(const cr_ps *p) {
+    return p->sent;
+}
+
+void cr_ps_end(cr_ps *p, int64_t steps, cr_trainer_state *out) {
     struct end {
         ps_counts counts;
-        int64_t steps;
+        int64_t steps, sent;
     } * all;
-    if (!p->serves) CR_TRY(cr_ps_worker_end(p, step, err));
+    int64_t sent = p->j->comm ? cr_comm_sent(p->j->comm) - p->sent : 0;
+    double most_busy = 0, busy = 0;
     size_t *at = cr_alloc(((size_t)p->meet->n + 1) * sizeof(*at), "a round");
     all = cr_alloc((size_t)p->meet->n * sizeof(*all), "a round");
     for (int h = 0; h <= p->meet->n; h++)
         at[h] = (size_t)h * sizeof(*all);
-    all[p->meet->self] = (struct end){p->counts, steps};
+    all[p->meet->self] = (struct end){p->counts, steps, sent};
     p->meet->gather(p->meet->ctx, all, at);
     ps_counts sum = all[p->server[0]].counts;
+    p->sent = 0;
+    for (int h = 0; h < p->meet->n; h++)
+        p->sent += all[h].sent;
+    for (int s = 0; s < p->n_servers; s++) {
+        const ps_counts *c = &all[p->server[s]].counts;
+        double x = c->round_s > 0 ? (c->pull_s + c->push_s) / c->round_s : 0;
+        busy += x / p->n_servers;
+        if (x > most_busy) most_busy = x;
+    }
     for (int s = 1; s < p->n_servers; s++) {
         const ps_counts *c = &all[p->server[s]].counts;
-        if (c->pushes != sum.pushes || c->batches != sum.batches)
+        /* the last gradient of a worker that was lost may have come to some servers only */
+        if (p->n_lost == 0 && (c->pushes != sum.pushes || c->batches != sum.batches))
             CR_BUG("servers have applied different gradients");
+        if (c->pushes > sum.pushes) sum.pushes = c->pushes;
         for (int k = 0; k < PS_STALE; k++)
             sum.stale[k] += c->stale[k];
         if (c->most > sum.most) sum.most = c->most;
+        sum.pull_s += c->pull_s;
+        sum.push_s += c->push_s;
+        sum.pulls += c->pulls;
     }
     *out = p->base;
-    out->sched_steps += all[p->worker[0]].steps;
+    steps = all[first_worker(p)].steps;
+    out->sched_steps += steps;
     /* in geo every worker makes its own updates */
-    int64_t updates = p->strategy == CR_GEO ? all[p->worker[0]].steps : sum.pushes;
+    int64_t updates = p->strategy == CR_GEO ? steps : sum.pushes;
     out->updates += updates;
     out->dense_updates += updates;
     cr_free(all);
@@ -234,5 +270,11 @@ cr_code cr_ps_end(cr_ps *p, int64_t step, int64_t steps, cr_trainer_state *out, 
     cr_dense_share(p->dense);
     share_rest(p);
     tell(p, &sum);
-    return CR_OK;
+    if (sum.pushes > 0)
+        CR_INFO("%s: servers were busy %.0f %% of the round, at most %.0f %%: %.3f ms per pull, "
+                "%.3f ms per push",
+                cr_strategy_names[p->strategy], 100 * busy, 100 * most_busy,
+                sum.pulls > 0 ? 1e3 * sum.pull_s / (double)sum.pulls : 0,
+                1e3 * sum.push_s / (double)(sum.pushes * p->n_servers));
+    cr_ps_tell_lost(p);
 }

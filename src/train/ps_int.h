@@ -5,7 +5,8 @@
  *
  * ps.c has what both sides share and the ends of a round, ps_server.c the loop of a server,
  * ps_worker.c the rows and gradients of a worker's step, ps_post.c the thread that sends and
- * receives for it, ps_geo.c the rows that a worker of strategy geo trains itself.
+ * receives for it, ps_geo.c the rows that a worker of strategy geo trains itself, ps_lost.c what
+ * becomes of a round when a worker is lost.
  */
 #ifndef CR_TRAIN_PS_INT_H
 #define CR_TRAIN_PS_INT_H
@@ -16,7 +17,19 @@
 #include "train/train_int.h"
 
 /* ---- letters ---- */
-enum { PS_PULL = 1, PS_ROWS, PS_DENSE, PS_VALUES, PS_PUSH, PS_DELTA, PS_NEWS, PS_MEET };
+enum {
+    PS_PULL = 1,
+    PS_ROWS,
+    PS_DENSE,
+    PS_VALUES,
+    PS_PUSH,
+    PS_DELTA,
+    PS_NEWS,
+    PS_MEET,
+    /* of the first server, where a worker may be lost: */
+    PS_TAKE, /* rows of lost workers are to be trained; cr_take of `count` of them follow */
+    PS_END   /* the round is over, without the workers of the cr_take that follow */
+};
 #define PS_NO_STOP INT64_MAX
 
 /* Every letter begins with it. */
@@ -28,7 +41,8 @@ typedef struct ps_head {
     int64_t seen; /* PUSH: the count of the ROWS that the oldest of its batches was computed from */
     int64_t stop; /* ROWS, NEWS: the last step of the round; PS_NO_STOP: not known yet */
     int64_t wish; /* PULL, DELTA: the worker got a signal */
-    int64_t spare[2];
+    int64_t takes; /* END: how many TAKE there were */
+    int64_t spare;
 } ps_head;
 
 typedef struct ps_box { /* a letter, or room for one */
@@ -71,6 +85,9 @@ typedef struct ps_counts {
     int64_t batches, pushes; /* that this server has applied in the round */
     int64_t stale[PS_STALE];
     int64_t most; /* the largest staleness */
+    /* of the server's time: seconds of the round, in it at pulls, and at pushes and differences */
+    double round_s, pull_s, push_s;
+    int64_t pulls;
 } ps_counts;
 
 struct cr_ps {
@@ -90,6 +107,14 @@ struct cr_ps {
     ps_block **blocks; /* by server, in the order of tables, then of rows */
     int *n_blocks;
     int most_blocks;
+    /* The others go on when a worker is lost, and `lost` are those that were, behind END. */
+    bool may_lose;
+    cr_take *lost;
+    int n_lost;
+    bool took_over;        /* the others have trained their rows */
+    int64_t first_step;    /* of the round */
+    double began;          /* when it began */
+    int64_t sent;          /* bytes that this process had sent by then; at its end: that all have */
     cr_trainer_state base; /* counters when the round began */
     ps_counts counts;
     ps_worker *w;
@@ -120,12 +145,20 @@ void cr_ps_server_free(cr_ps *p);
 CR_CHECKED cr_code cr_ps_worker_new(cr_ps *p, cr_err *err);
 void cr_ps_worker_free(cr_ps *p);
 void cr_ps_worker_begin(cr_ps *p);
-CR_CHECKED cr_code cr_ps_worker_end(cr_ps *p, int64_t step, cr_err *err);
+
+/* ---- ps_lost.c: the end of a round, also without workers that were lost ---- */
+/* cr_ps_note_lost looks for workers that were lost; mark is called with each, as a worker. */
+CR_CHECKED cr_code cr_ps_note_lost(cr_ps *p, int *seen, void (*mark)(cr_ps *p, int worker),
+                                   cr_err *err);
+/* cr_ps_read_end takes what END says, and leaves the lost ranks out of all calls from now on. */
+void cr_ps_read_end(cr_ps *p, const ps_box *b);
+void cr_ps_tell_lost(const cr_ps *p); /* logs what became of the rows of lost workers */
 
 /* ---- ps_post.c: one thread makes all calls of the mail inside a round ---- */
 typedef struct ps_entry { /* the gradients of one batch */
-    int64_t *seen;        /* by server */
-    ps_rows *rows;        /* by table */
+    int64_t step;
+    int64_t *seen; /* by server */
+    ps_rows *rows; /* by table */
     float *dense;
 } ps_entry;
 typedef enum ps_state { PS_IDLE, PS_WANTED, PS_SENT, PS_COME } ps_state;

@@ -243,6 +243,7 @@ static cr_code push(cr_ps *p, cr_err *err) {
         if (code != CR_OK) break;
         ps_head head = {.kind = PS_PUSH,
                         .parts = parts,
+                        .step = w->have[w->n_have - 1]->step,
                         .count = w->n_have,
                         .seen = w->have[0]->seen[s]};
         char *at = w->push[s].mem;
@@ -390,7 +391,8 @@ static bool take_letters(cr_ps *p, cr_err *err) {
             fail(w, err);
             return false;
         }
-        p->mail->take(p->mail->ctx, from, w->spare.mem, n);
+        /* a server that was lost ends all ranks */
+        if (!p->mail->take(p->mail->ctx, from, w->spare.mem, n)) return false;
         memcpy(&h, w->spare.mem, sizeof h);
         int s = p->index[from];
         pthread_mutex_lock(&w->lock);

@@ -23,10 +23,17 @@ enum { ANSWER_ROWS, ANSWER_VALUES, N_ANSWERS };
 struct ps_server {
     ps_box in;
     ps_box (*answer)[N_ANSWERS]; /* by worker */
-    bool *met;
+    /* by worker */
+    int *met; /* how often it has met: again after each TAKE */
     int64_t *met_step;
-    double *heard; /* when, by worker */
-    int n_met;
+    int64_t *last; /* the newest step whose gradients came in this round */
+    bool *gone;    /* it was lost */
+    double *heard; /* when */
+    int n_gone, seen_lost;
+    int64_t takes; /* TAKE that were sent, or that END tells */
+    bool has_end;
+    ps_box end;        /* what it says */
+    ps_box *order;     /* by holder: TAKE and END */
     int64_t top, stop; /* the newest step that was asked for; the last one of the round */
     bool wish;
     cr_sink *sinks; /* by block */
@@ -58,7 +65,10 @@ cr_code cr_ps_server_new(cr_ps *p, cr_err *err) {
     ps_server *s = p->s = CR_NEW(a, ps_server);
     int64_t scratch = 0;
     s->answer = cr_arena_zalloc(a, (size_t)p->n_workers * sizeof(*s->answer));
-    s->met = CR_NEW_N(a, bool, p->n_workers);
+    s->met = CR_NEW_N(a, int, p->n_workers);
+    s->last = CR_NEW_N(a, int64_t, p->n_workers);
+    s->gone = CR_NEW_N(a, bool, p->n_workers);
+    s->order = CR_NEW_N(a, ps_box, p->meet->n);
     s->met_step = CR_NEW_N(a, int64_t, p->n_workers);
     s->heard = CR_NEW_N(a, double, p->n_workers);
     s->sinks = CR_NEW_N(a, cr_sink, n_own(p) + 1);
@@ -82,9 +92,12 @@ void cr_ps_server_free(cr_ps *p) {
     ps_server *s = p->s;
     if (!s) return;
     cr_free(s->in.mem);
+    cr_free(s->end.mem);
     for (int i = 0; s->answer && i < p->n_workers; i++)
         for (int k = 0; k < N_ANSWERS; k++)
             cr_free(s->answer[i][k].mem);
+    for (int h = 0; s->order && h < p->meet->n; h++)
+        cr_free(s->order[h].mem);
     cr_free(s->ids);
     cr_free(s->pieces);
 }
@@ -164,12 +177,29 @@ static size_t read_spans(cr_ps *p, char *at, ps_values values) {
 
 /* ---- answers ---- */
 
+static void mark_lost(cr_ps *p, int worker) {
+    p->s->n_gone += !p->s->gone[worker];
+    p->s->gone[worker] = true;
+}
+
+static cr_code look_for_lost(cr_ps *p, cr_err *err) {
+    return p->may_lose ? cr_ps_note_lost(p, &p->s->seen_lost, mark_lost, err) : CR_OK;
+}
+
+static void post_answer(const cr_ps *p, ps_box *b, int worker) {
+    if (!p->s->gone[worker]) cr_ps_post(p, b, p->worker[worker]);
+}
+
 /* Returns the box for an answer. One of a worker's letters is answered before it sends the next of
  * its kind, so the box is about to be free. */
 static cr_code answer_box(cr_ps *p, int worker, int which, size_t n, ps_box **out, cr_err *err) {
     ps_box *b = &p->s->answer[worker][which];
-    for (int64_t tries = 0; !cr_ps_sent(p, b); tries++)
+    for (int64_t tries = 0; !cr_ps_sent(p, b); tries++) {
         nap(tries);
+        if (tries % CHECK == CHECK - 1) CR_TRY(look_for_lost(p, err));
+        /* MPI may still read it, for a process that does not live */
+        if (p->s->gone[worker]) *b = (ps_box){0};
+    }
     CR_TRY(cr_ps_fit(b, n, err));
     *out = b;
     return CR_OK;
@@ -217,7 +247,7 @@ static cr_code send_rows(cr_ps *p, int worker, const ps_head *h, cr_err *err) {
     CR_TRY(each_piece(p, copy_rows, err));
     ps_head answer = head_of(p, PS_ROWS);
     memcpy(b->mem, &answer, sizeof answer);
-    cr_ps_post(p, b, p->worker[worker]);
+    post_answer(p, b, worker);
     return CR_OK;
 }
 
@@ -227,7 +257,7 @@ static cr_code send_values(cr_ps *p, int worker, cr_err *err) {
     ps_head answer = head_of(p, PS_VALUES);
     memcpy(b->mem, &answer, sizeof answer);
     memcpy(b->mem + sizeof answer, slice(p), slice_bytes(p));
-    cr_ps_post(p, b, p->worker[worker]);
+    post_answer(p, b, worker);
     return CR_OK;
 }
 
@@ -257,7 +287,7 @@ static cr_code take_delta(cr_ps *p, int worker, const ps_head *h, cr_err *err) {
     memcpy(v, w, slice_bytes(p));
     ps_head answer = head_of(p, PS_NEWS);
     memcpy(b->mem, &answer, sizeof answer);
-    cr_ps_post(p, b, p->worker[worker]);
+    post_answer(p, b, worker);
     return CR_OK;
 }
 
@@ -301,28 +331,62 @@ static cr_code take_push(cr_ps *p, const ps_head *h, cr_err *err) {
 
 /* ---- the loop ---- */
 
-static cr_code handle(cr_ps *p, int worker, cr_err *err) {
+static cr_code answer(cr_ps *p, int worker, const ps_head *h, cr_err *err) {
     ps_server *s = p->s;
-    ps_head h;
-    memcpy(&h, s->in.mem, sizeof h);
-    switch (h.kind) {
-    case PS_PULL: return send_rows(p, worker, &h, err);
+    switch (h->kind) {
+    case PS_PULL: return send_rows(p, worker, h, err);
     case PS_DENSE: return send_values(p, worker, err);
-    case PS_PUSH: cr_kill_point("push"); return take_push(p, &h, err);
-    case PS_DELTA: cr_kill_point("push"); return take_delta(p, worker, &h, err);
+    case PS_PUSH:
+        cr_kill_point("push");
+        s->last[worker] = h->step;
+        return take_push(p, h, err);
+    case PS_DELTA:
+        cr_kill_point("push");
+        s->last[worker] = h->step;
+        return take_delta(p, worker, h, err);
     case PS_MEET:
-        s->n_met += !s->met[worker];
-        s->met[worker] = true;
-        s->met_step[worker] = h.step;
+        s->met[worker]++;
+        s->met_step[worker] = h->step;
         return CR_OK;
     default: CR_BUG("a letter of an unknown kind");
     }
 }
 
+static cr_code handle(cr_ps *p, int from, cr_err *err) {
+    ps_server *s = p->s;
+    ps_head h;
+    int worker = p->index[from];
+    memcpy(&h, s->in.mem, sizeof h);
+    if (h.kind == PS_END) {
+        for (int64_t i = 0; i < h.count; i++) {
+            cr_take x;
+            memcpy(&x, s->in.mem + sizeof h + (size_t)i * sizeof x, sizeof x);
+            mark_lost(p, p->index[x.holder]);
+        }
+        s->has_end = true;
+        s->takes = h.takes;
+        ps_box b = s->end;
+        s->end = s->in;
+        s->in = b;
+        return CR_OK;
+    }
+    double t0 = s->heard[worker] = cr_now();
+    cr_code code = answer(p, worker, &h, err);
+    double spent = cr_now() - t0;
+    if (h.kind == PS_PULL) {
+        p->counts.pulls++;
+        p->counts.pull_s += spent;
+    } else if (h.kind == PS_PUSH || h.kind == PS_DELTA) {
+        p->counts.push_s += spent;
+    }
+    return code;
+}
+
 static cr_code check_silence(cr_ps *p, cr_err *err) {
+    const ps_server *s = p->s;
     double now = cr_now(), most = (double)p->conf->worker_update_interval_secs;
     for (int k = 0; k < p->n_workers; k++)
-        if (!p->s->met[k] && now - p->s->heard[k] > most)
+        if (!s->gone[k] && s->met[k] <= s->takes && now - s->heard[k] > most)
             return cr_fail(err, CR_ERUN,
                            "worker %d (rank %d) has sent nothing for %.0f s, which is the limit of "
                            "train_config.servers.worker_update_interval_secs; look for what holds "
@@ -331,37 +395,115 @@ static cr_code check_silence(cr_ps *p, cr_err *err) {
     return CR_OK;
 }
 
+/* Sends the same letter, with the lost workers in it, to a process that lives. */
+static cr_code send_order(cr_ps *p, int to, ps_head h, const cr_take *v, int n, cr_err *err) {
+    ps_box *b = &p->s->order[to];
+    for (int64_t tries = 0; !cr_ps_sent(p, b); tries++)
+        nap(tries);
+    CR_TRY(cr_ps_fit(b, sizeof h + (size_t)n * sizeof *v, err));
+    h.count = n;
+    memcpy(b->mem, &h, sizeof h);
+    if (n > 0) memcpy(b->mem + sizeof h, v, (size_t)n * sizeof *v);
+    cr_ps_post(p, b, to);
+    return CR_OK;
+}
+
+/* The first server ends the round when all workers that live have met. Rows that lost workers have
+ * not trained are dealt to the others first, if that is configured: once, so that the loss of one
+ * more cannot keep the round from ending. */
+static cr_code end_round(cr_ps *p, cr_err *err) {
+    ps_server *s = p->s;
+    cr_take *v = CR_NEW_N(&p->arena, cr_take, s->n_gone + 1);
+    int n = 0, living = p->n_workers - s->n_gone, k = 0, missing = 0;
+    int64_t end = 0;
+    for (int w = 0; w < p->n_workers; w++)
+        if (!s->gone[w]) end = s->met_step[w];
+    for (int w = 0; w < p->n_workers; w++) {
+        if (!s->gone[w]) continue;
+        bool done = s->met[w] > 0 || p->conf->fake_rpc;
+        v[n++] =
+            (cr_take){.holder = p->worker[w], .from = done ? end + 1 : s->last[w] + 1, .to = end};
+        missing += v[n - 1].from <= end;
+    }
+    if (missing > 0 && s->takes == 0 && strcmp(p->conf->lost_worker, "take_over") == 0) {
+        for (int w = 0; w < p->n_workers; w++) {
+            if (s->gone[w]) continue;
+            ps_head h = {.kind = PS_TAKE, .parts = k++, .seen = living};
+            CR_TRY(send_order(p, p->worker[w], h, v, n, err));
+            s->heard[w] = cr_now();
+        }
+        s->takes = 1;
+        return CR_OK;
+    }
+    ps_head h = {.kind = PS_END, .takes = s->takes};
+    for (int to = 0; to < p->meet->n; to++)
+        if (to != p->meet->self && (p->meet->serves[to] || !s->gone[p->index[to]]))
+            CR_TRY(send_order(p, to, h, v, n, err));
+    CR_TRY(cr_ps_fit(&s->end, sizeof h + (size_t)n * sizeof *v, err));
+    h.count = n;
+    memcpy(s->end.mem, &h, sizeof h);
+    memcpy(s->end.mem + sizeof h, v, (size_t)n * sizeof *v);
+    for (int to = 0; to < p->meet->n; to++)
+        for (int64_t tries = 0; !cr_ps_sent(p, &s->order[to]); tries++)
+            nap(tries);
+    s->has_end = true;
+    return CR_OK;
+}
+
+/* Have all workers that live ended their steps? */
+static bool all_met(const cr_ps *p) {
+    const ps_server *s = p->s;
+    for (int k = 0; k < p->n_workers; k++)
+        if (!s->gone[k] && s->met[k] <= s->takes) return false;
+    return true;
+}
+
+/* Takes one letter; false: there was none. */
+static cr_code take_one(cr_ps *p, bool *found, cr_err *err) {
+    ps_server *s = p->s;
+    int from;
+    size_t n;
+    *found = p->mail->peek(p->mail->ctx, &from, &n);
+    if (!*found) return CR_OK;
+    CR_TRY(cr_ps_fit(&s->in, n, err));
+    if (!p->mail->take(p->mail->ctx, from, s->in.mem, n)) {
+        s->in = (ps_box){0}; /* MPI may still write there */
+        return CR_OK;
+    }
+    return handle(p, from, err);
+}
+
 cr_code cr_ps_serve(cr_ps *p, cr_err *err) {
     ps_server *s = p->s;
-    s->n_met = 0;
+    bool first = p->index[p->meet->self] == 0, found;
     s->top = -1;
     s->stop = PS_NO_STOP;
-    s->wish = false;
+    s->wish = s->has_end = false;
+    s->takes = 0;
     for (int k = 0; k < p->n_workers; k++) {
-        s->met[k] = false;
+        s->met[k] = 0;
+        s->last[k] = p->first_step - 1;
         s->heard[k] = cr_now();
     }
-    for (int64_t idle = 0; s->n_met < p->n_workers;) {
-        int from;
-        size_t n;
-        if (!p->mail->peek(p->mail->ctx, &from, &n)) {
+    for (int64_t idle = 0; !all_met(p) || (p->may_lose && !s->has_end);) {
+        CR_TRY(take_one(p, &found, err));
+        if (found) {
+            idle = 0;
+            if (p->counts.pushes == 1) cr_life_step();
+        } else {
             nap(idle++);
             if (idle % CHECK == 0) CR_TRY(check_silence(p, err));
-            continue;
         }
-        idle = 0;
-        int worker = p->index[from];
-        CR_TRY(cr_ps_fit(&s->in, n, err));
-        p->mail->take(p->mail->ctx, from, s->in.mem, n);
-        s->heard[worker] = cr_now();
-        CR_TRY(handle(p, worker, err));
-        if (p->counts.pushes == 1) cr_life_step();
+        if (!found || s->seen_lost == 0) CR_TRY(look_for_lost(p, err));
+        if (p->may_lose && first && !found && all_met(p)) CR_TRY(end_round(p, err));
     }
-    for (int k = 1; k < p->n_workers; k++)
+    for (int k = 1; k < p->n_workers && s->n_gone == 0; k++)
         if (s->met_step[k] != s->met_step[0]) CR_BUG("workers end a round at different steps");
     for (int k = 0; k < p->n_workers; k++)
-        for (int q = 0; q < N_ANSWERS; q++)
+        for (int q = 0; q < N_ANSWERS && !s->gone[k]; q++)
             for (int64_t tries = 0; !cr_ps_sent(p, &s->answer[k][q]); tries++)
                 nap(tries);
+    p->counts.round_s = cr_now() - p->began;
+    if (p->may_lose) cr_ps_read_end(p, &s->end);
     return CR_OK;
 }

@@ -142,6 +142,7 @@ void cr_ps_sinks(cr_ps *p) {
 
 /* Makes room for the gradients of this batch's rows. */
 static cr_code prepare(cr_ps *p, const cr_updater *up, ps_entry *e, cr_err *err) {
+    e->step = p->w->step;
     memcpy(e->seen, p->w->seen, (size_t)p->n_servers * sizeof(int64_t));
     for (int t = 0; t < p->m->n_tables; t++) {
         ps_rows *r = &e->rows[t];
@@ -299,19 +300,10 @@ void cr_ps_worker_begin(cr_ps *p) {
     if (cr_ps_post_begin(p, &err) != CR_OK) (void)cr_job_alone(p->j, err.code, &err);
 }
 
-/* Tells the servers that this worker's round is over, behind all its other letters. */
-cr_code cr_ps_worker_end(cr_ps *p, int64_t step, cr_err *err) {
+/* Tells the servers that this worker's steps are done, behind all its other letters. */
+static cr_code say_meet(cr_ps *p, int64_t step, cr_err *err) {
     ps_worker *w = p->w;
     static const struct timespec nap = {0, 50000};
-    if (p->strategy == CR_GEO) CR_TRY(cr_ps_geo_step(p, NULL, true, err));
-    CR_TRY(cr_ps_talk_idle(p, &w->pull, err)); /* rows of a batch that is not trained any more */
-    cr_ps_post_end(p);
-    if (w->failed) {
-        cr_err_copy(err, &w->err);
-        return err->code;
-    }
-    w->has_fresh = false;
-    if (p->m->shards) cr_shards_via(p->m->shards, NULL);
     ps_head h = {.kind = PS_MEET, .step = step};
     for (int s = 0; s < p->n_servers; s++) {
         CR_TRY(cr_ps_fit(&w->push[s], sizeof h, err));
@@ -322,4 +314,49 @@ cr_code cr_ps_worker_end(cr_ps *p, int64_t step, cr_err *err) {
         while (!cr_ps_sent(p, &w->push[s]))
             nanosleep(&nap, NULL);
     return CR_OK;
+}
+
+/* Waits for END, or for the rows of lost workers (TAKE). The first server watches those that are
+ * not here yet, and its agent watches it, so this needs no limit of its own. */
+static cr_code hear_end(cr_ps *p, cr_takes *more, cr_err *err) {
+    ps_worker *w = p->w;
+    static const struct timespec nap = {0, 200000};
+    ps_head h = {0};
+    int from;
+    size_t n;
+    while (!p->mail->peek(p->mail->ctx, &from, &n))
+        nanosleep(&nap, NULL);
+    CR_TRY(cr_ps_fit(&w->spare, n, err));
+    if (!p->mail->take(p->mail->ctx, from, w->spare.mem, n) || n < sizeof h)
+        return cr_fail(err, CR_ERUN, "the first parameter server was lost at the end of a round");
+    memcpy(&h, w->spare.mem, sizeof h);
+    if (h.kind == PS_END) {
+        cr_ps_read_end(p, &w->spare);
+        return CR_OK;
+    }
+    if (h.kind != PS_TAKE) CR_BUG("a letter of an unknown kind");
+    more->n = (int)h.count;
+    more->part = (int)h.parts;
+    more->parts = (int)h.seen;
+    more->v = CR_NEW_N(&p->arena, cr_take, more->n);
+    memcpy(more->v, w->spare.mem + sizeof h, (size_t)more->n * sizeof(cr_take));
+    cr_ps_worker_begin(p);
+    return CR_OK;
+}
+
+cr_code cr_ps_meet(cr_ps *p, int64_t step, cr_takes *more, cr_err *err) {
+    ps_worker *w = p->w;
+    *more = (cr_takes){0};
+    if (p->serves) return CR_OK;
+    if (p->strategy == CR_GEO) CR_TRY(cr_ps_geo_step(p, NULL, true, err));
+    CR_TRY(cr_ps_talk_idle(p, &w->pull, err)); /* rows of a batch that is not trained any more */
+    cr_ps_post_end(p);
+    if (w->failed) {
+        cr_err_copy(err, &w->err);
+        return err->code;
+    }
+    w->has_fresh = false;
+    if (p->m->shards) cr_shards_via(p->m->shards, NULL);
+    CR_TRY(say_meet(p, step, err));
+    return p->may_lose ? hear_end(p, more, err) : CR_OK;
 }

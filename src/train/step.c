@@ -269,8 +269,8 @@ bool cr_trainer_has_rounds(const cr_trainer *t) {
     return t->ps != NULL;
 }
 
-void cr_trainer_round_begin(cr_trainer *t) {
-    cr_ps_begin(t->ps, t->counters);
+void cr_trainer_round_begin(cr_trainer *t, int64_t first_step) {
+    cr_ps_begin(t->ps, first_step, t->counters);
 }
 
 cr_code cr_trainer_serve(cr_trainer *t, cr_err *err) {
@@ -281,11 +281,16 @@ bool cr_trainer_round_stops(const cr_trainer *t, int64_t step) {
     return cr_ps_stops(t->ps, step);
 }
 
-cr_code cr_trainer_round_end(cr_trainer *t, int64_t step, int64_t steps, cr_err *err) {
-    cr_trainer_state s;
-    CR_TRY(cr_job_alone(t->j, cr_ps_end(t->ps, step, steps, &s, err), err));
-    t->counters = s;
-    return CR_OK;
+cr_code cr_trainer_round_meet(cr_trainer *t, int64_t step, cr_takes *more, cr_err *err) {
+    return cr_job_alone(t->j, cr_ps_meet(t->ps, step, more, err), err);
+}
+
+void cr_trainer_round_end(cr_trainer *t, int64_t steps) {
+    cr_ps_end(t->ps, steps, &t->counters);
+}
+
+int64_t cr_trainer_round_sent(const cr_trainer *t) {
+    return cr_ps_sent_by_all(t->ps);
 }
 
 /* Groups the ids of the next batch, for the run to announce them. */

@@ -18,17 +18,31 @@ CR_CHECKED cr_code cr_trainer_step(cr_trainer *t, const cr_batch *b, int64_t ste
  * tables it does nothing, and cr_trainer_looks_ahead is false. */
 bool cr_trainer_looks_ahead(const cr_trainer *t);
 void cr_trainer_ahead(cr_trainer *t, const cr_batch *next);
+/* Rows that a worker has to train in the place of lost ones: of the share of `holder`, the steps
+ * [from, to]. Each of `parts` workers takes every parts-th step, beginning with number `part`. */
+typedef struct cr_take {
+    int64_t holder, from, to;
+} cr_take;
+typedef struct cr_takes {
+    cr_take *v;
+    int n, part, parts;
+} cr_takes;
+
 /* Strategies of parameter servers without a barrier in each step (docs/design/servers.md) train in
  * rounds. All processes begin and end a round together (these two are collective). In it a worker
  * makes steps by itself, and a server serves until all workers have ended theirs. A round is over
  * behind a step when cr_trainer_round_stops says so (a signal), or when cr_trainer_step returns
  * CR_ESTOP, which has not made its step. All workers make the same number of steps; step is the
- * last one, and `steps` how many they were. */
+ * last one, and `steps` how many they were. A worker then calls cr_trainer_round_meet, which may
+ * ask it to train more rows and to call it again (more->n > 0); behind it, ranks that were lost in
+ * the round are left out of all calls. */
 bool cr_trainer_has_rounds(const cr_trainer *t);
-void cr_trainer_round_begin(cr_trainer *t);
+void cr_trainer_round_begin(cr_trainer *t, int64_t first_step);
 CR_CHECKED cr_code cr_trainer_serve(cr_trainer *t, cr_err *err);
 bool cr_trainer_round_stops(const cr_trainer *t, int64_t step);
-CR_CHECKED cr_code cr_trainer_round_end(cr_trainer *t, int64_t step, int64_t steps, cr_err *err);
+CR_CHECKED cr_code cr_trainer_round_meet(cr_trainer *t, int64_t step, cr_takes *more, cr_err *err);
+void cr_trainer_round_end(cr_trainer *t, int64_t steps);
+int64_t cr_trainer_round_sent(const cr_trainer *t); /* bytes that all ranks have sent in it */
 double cr_trainer_loss(const cr_trainer *t, int k); /* loss k of the last step */
 double cr_trainer_total(const cr_trainer *t);       /* all losses together, with their weights */
 cr_updater *cr_trainer_updater(const cr_trainer *t);

@@ -61,7 +61,7 @@ void cr_ps_free(cr_ps *p);
 /* cr_ps_sinks lets the tables' gradients go to the servers; an updater is made next. */
 void cr_ps_sinks(cr_ps *p);
 /* cr_ps_begin begins a round; base are the counters of the trainer. */
-void cr_ps_begin(cr_ps *p, cr_trainer_state base);
+void cr_ps_begin(cr_ps *p, int64_t first_step, cr_trainer_state base);
 /* cr_ps_serve: a server answers until all workers have ended their round. */
 CR_CHECKED cr_code cr_ps_serve(cr_ps *p, cr_err *err);
 /* The step of a worker: cr_ps_refresh takes over dense parameters that have come, before the pass;
@@ -72,10 +72,13 @@ CR_CHECKED cr_code cr_ps_push(cr_ps *p, cr_updater *up, const cr_work *w, cr_err
 bool cr_ps_stops(const cr_ps *p, int64_t step);
 /* cr_ps_looks_ahead: are rows of the coming batch asked for during a step? */
 bool cr_ps_looks_ahead(const cr_ps *p);
-/* cr_ps_end (collective) ends a round after `steps` steps, the last of which is `step`: everything
- * is sent and applied, all processes have the same dense parameters, and *out are the counters. */
-CR_CHECKED cr_code cr_ps_end(cr_ps *p, int64_t step, int64_t steps, cr_trainer_state *out,
-                             cr_err *err);
+/* cr_ps_meet: a worker has made its steps, the last of which is `step`; see
+ * cr_trainer_round_meet. */
+CR_CHECKED cr_code cr_ps_meet(cr_ps *p, int64_t step, cr_takes *more, cr_err *err);
+/* cr_ps_end (collective) ends a round after `steps` steps: everything is where a checkpoint or an
+ * evaluation needs it, and *out are the counters. */
+void cr_ps_end(cr_ps *p, int64_t steps, cr_trainer_state *out);
+int64_t cr_ps_sent_by_all(const cr_ps *p); /* bytes, in the round that has ended */
 
 /* ---- labels.c: warns when a label has the same value in all rows ---- */
 typedef struct label_watch {

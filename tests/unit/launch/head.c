@@ -70,7 +70,7 @@ static void note(int i, const cr_msg *m) {
     if (m->type == CR_WIRE_START)
         snprintf(text, sizeof text, "%d of %d%s", (int)m->num[CR_START_FIRST],
                  (int)m->num[CR_START_WORLD], m->num[CR_START_RESUME] ? " again" : "");
-    else if (m->type == CR_WIRE_STOP)
+    else if (m->type == CR_WIRE_STOP || m->type == CR_WIRE_LOST)
         snprintf(text, sizeof text, "%d", (int)m->num[1]);
     else if (m->type == CR_WIRE_BYE)
         snprintf(text, sizeof text, "%d %.*s", (int)m->num[0], (int)m->text[0].n, m->text[0].p);
@@ -149,6 +149,12 @@ static void fails(int i, int rank, int kind, int code, bool shown, const char *t
     say(i, &(cr_msg){.type = CR_WIRE_FAULT,
                      .num = {head.gen, (uint64_t)rank, (uint64_t)kind, (uint64_t)code, shown},
                      .text = {{text, strlen(text)}}});
+}
+/* A rank without which the others can go on is killed, or fails by itself. */
+static void spare_fails(int i, int rank, int kind, int code) {
+    say(i, &(cr_msg){.type = CR_WIRE_FAULT,
+                     .num = {head.gen, (uint64_t)rank, (uint64_t)kind, (uint64_t)code, 0, 1},
+                     .text = {{"", 0}}});
 }
 static void leaves(int i) {
     cr_link_clear(&agents[i]);
@@ -261,6 +267,53 @@ TEST(restarts) {
     ended(0, 137);
     HEARS(0, "STOP 9\nBYE 137 rank 0 on host a is stalled: it hangs; all restarts are used up "
              "(--max_restarts)\n");
+    done();
+}
+
+/* The others go on without a rank or a node that they can spare, and begin again where they have
+ * saved their work; that is no restart that is counted. */
+TEST(spare_ranks) {
+    begin(3, 3, 0);
+    joins(0, -1);
+    joins(1, -1);
+    joins(2, -1);
+    step(0);
+    forget();
+    spare_fails(1, 1, CR_FAULT_SIGNAL, 137);
+    ended(1, 137); /* it had no other rank */
+    HEARS(0, "LOST 1\nTELL rank 1 on host b was killed by signal 9 (Killed); the others go on "
+             "without it\n");
+    pass(60);
+    HEARS(0, "");
+    CHECK_INT(head.phase, CR_HEAD_RUN);
+    fails(0, 0, CR_FAULT_EXIT, CR_EXIT_AGAIN, false, "");
+    HEARS(0, "STOP 15\n");
+    forget();
+    ended(0, CR_EXIT_AGAIN);
+    ended(2, CR_EXIT_AGAIN);
+    HEARS(1, "START 1 of 3 again\n");
+    forget();
+    /* a node, when all its ranks can be spared */
+    say(2, &(cr_msg){.type = CR_WIRE_SPARE, .num = {head.gen}});
+    leaves(2);
+    joined[2] = false;
+    HEARS(0, "TELL host c is gone: the connection was closed; the others go on without it\n"
+             "LOST 2\n");
+    CHECK_INT(head.phase, CR_HEAD_RUN);
+    /* an error of its own is one for all */
+    spare_fails(1, 1, CR_FAULT_EXIT, 1);
+    pass(3);
+    CHECK(strstr(heard[0], "STOP 9") != NULL);
+    ended(0, 137);
+    ended(1, 1);
+    CHECK(strstr(heard[0], "BYE 1 rank 1 on host b ended with exit code 1") != NULL);
+    done();
+    /* nor is the end with that code one to begin again, when none was lost */
+    begin(1, 1, 0);
+    joins(0, -1);
+    fails(0, 0, CR_FAULT_EXIT, CR_EXIT_AGAIN, false, "");
+    ended(0, CR_EXIT_AGAIN);
+    CHECK(strstr(heard[0], "BYE 75 ") != NULL);
     done();
 }
 
@@ -420,5 +473,5 @@ TEST(twice) {
     done();
 }
 
-TEST_MAIN(CASE(node_0_first), CASE(newcomers), CASE(restarts), CASE(words), CASE(leaving),
-          CASE(the_end), CASE(twice))
+TEST_MAIN(CASE(node_0_first), CASE(newcomers), CASE(restarts), CASE(spare_ranks), CASE(words),
+          CASE(leaving), CASE(the_end), CASE(twice))

@@ -73,10 +73,11 @@ static cr_code one_epoch(part *p, const trial *t, bool serves, int64_t *step, do
                          cr_err *err) {
     bool has_rounds = cr_trainer_has_rounds(p->t), done, ended = false;
     int64_t left = STEPS;
+    cr_takes more;
     *loss = 0;
     while (!ended) {
         int64_t steps = 0, most = t->round && t->round < left ? t->round : left;
-        if (has_rounds) cr_trainer_round_begin(p->t);
+        if (has_rounds) cr_trainer_round_begin(p->t, *step);
         if (serves) CR_TRY(cr_trainer_serve(p->t, err));
         for (; !serves && steps < most; steps++) {
             cr_batch *b;
@@ -88,7 +89,8 @@ static cr_code one_epoch(part *p, const trial *t, bool serves, int64_t *step, do
         }
         left -= most;
         ended = left == 0;
-        if (has_rounds) CR_TRY(cr_trainer_round_end(p->t, *step, steps, err));
+        if (has_rounds && !serves) CR_TRY(cr_trainer_round_meet(p->t, *step, &more, err));
+        if (has_rounds) cr_trainer_round_end(p->t, steps);
     }
     cr_batch *none = NULL;
     if (!serves) CR_TRY(cr_loader_next(p->data, &none, &done, err));
