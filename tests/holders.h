@@ -167,7 +167,8 @@ static inline void holders_run(holders *hs, const int *lanes, void (*work)(holde
                             holders_start,
                             holders_end,
                             h,
-                            hs->any_serves ? hs->serves : NULL};
+                            hs->any_serves ? hs->serves : NULL,
+                            NULL};
         h->mail = (cr_mail){.self = k,
                             .n = hs->n,
                             .post = holders_post,

@@ -14,7 +14,9 @@
 
 #include "base/buf.h"
 
-#define HANG (-1) /* in the place of a signal */
+#define HANG    (-1)  /* in the place of a signal */
+#define SLOW    (-2)  /* the same */
+#define SLOW_US 20000 /* that a slow process stays at a point */
 
 static struct {
     pthread_once_t once;
@@ -29,8 +31,9 @@ static int signal_of(const char *name) {
     static const struct {
         const char *name;
         int signal;
-    } known[] = {{"KILL", SIGKILL}, {"TERM", SIGTERM}, {"INT", SIGINT}, {"HUP", SIGHUP},
-                 {"STOP", SIGSTOP}, {"USR1", SIGUSR1}, {"FAIL", 0},     {"HANG", HANG}};
+    } known[] = {{"KILL", SIGKILL}, {"TERM", SIGTERM}, {"INT", SIGINT},
+                 {"HUP", SIGHUP},   {"STOP", SIGSTOP}, {"USR1", SIGUSR1},
+                 {"FAIL", 0},       {"HANG", HANG},    {"SLOW", SLOW}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].name, name) == 0) return known[i].signal;
     return SIGKILL;
@@ -70,7 +73,8 @@ static bool is_due(const char *name) {
     bool any = plan.len == 3 && strncmp(plan.point, "any", 3) == 0;
     if (!any && (strlen(name) != plan.len || strncmp(name, plan.point, plan.len) != 0))
         return false;
-    return atomic_fetch_add(&plan.passed, 1) + 1 == plan.at;
+    int64_t passed = atomic_fetch_add(&plan.passed, 1) + 1;
+    return plan.signal == SLOW ? passed >= plan.at : passed == plan.at;
 }
 
 /* The signal goes to the process: worker threads block signals, so a signal to one of them would
@@ -78,7 +82,10 @@ static bool is_due(const char *name) {
 static void send_signal(void) {
     while (plan.signal == HANG)
         pause();
-    kill(getpid(), plan.signal);
+    if (plan.signal == SLOW)
+        usleep(SLOW_US);
+    else
+        kill(getpid(), plan.signal);
 }
 
 void cr_kill_point(const char *name) {

@@ -3,10 +3,10 @@
  *
  * CRANK_TEST_KILL=POINT:N kills the process with SIGKILL when it passes the named point for the
  * N-th time (from 1). POINT:N:TERM (INT, HUP, USR1 ...) sends that signal instead, and the process
- * goes on; POINT:N:HANG keeps the thread there for ever; POINT:N:FAIL, for cr_fail_point, makes the
- * work there fail. The point `any` stands for
- * all points, so a test that increases N kills the process at every place, one after the other.
- * Without the variable a point costs one comparison.
+ * goes on; POINT:N:HANG keeps the thread there for ever; POINT:N:SLOW keeps it there for 20 ms, the
+ * N-th time and every time behind it; POINT:N:FAIL, for cr_fail_point, makes the work there fail.
+ * The point `any` stands for all points, so a test that increases N kills the process at every
+ * place, one after the other. Without the variable a point costs one comparison.
  *
  * CRANK_TEST_KILL_IF="RANK=1 TORCHELASTIC_RESTART_COUNT=0" limits it to processes whose environment
  * has these values: one rank of many, in its first life.
@@ -15,7 +15,7 @@
  * it), mkdir, remove, lock, step (before a training step), batch (before one of an evaluation or a
  * prediction), evaluate (before an evaluation), evaluated (after it, before it is recorded), life
  * (in a rank of crank launch, before its first sign of life), meet (before it loads MPI), met (when
- * MPI has connected it to the others).
+ * MPI has connected it to the others), push (a parameter server, before it takes gradients).
  * To fail: inside (in a training step, between two meetings of ranks).
  */
 #ifndef CR_BASE_KILL_POINT_H

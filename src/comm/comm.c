@@ -109,9 +109,9 @@ static cr_code open_comm(cr_comm **out, const cr_place *place, cr_err *err) {
      * It reads the variable as soon as it is loaded. */
     setenv("UCX_HANDLE_ERRORS", "none", 0);
     setenv("UCX_LOG_FILE", "stderr", 0); /* it writes to stdout, where predictions may go */
-    /* When a process that another one reads from by process_vm_readv is killed, UCX aborts the
-     * other one, too. */
-    if (place->may_lose) setenv("UCX_TLS", "^cma", 0);
+    /* In shared memory UCX does not survive the death of one process: whoever reads its memory
+     * aborts, and a message that it had half written blocks those of all others. */
+    if (place->may_lose) setenv("UCX_TLS", "^sm", 0);
     cr_kill_point("meet");
     if (cr_plugin_own(files[place->flavour], "cr_comm_plug_of", CR_COMM_ABI, cure, &entry,
                       &missing) != CR_OK)

@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#define CR_COMM_ABI 7
+#define CR_COMM_ABI 8
 #define CR_COMM_WHY 256
 /* exchanges that may be under way at a time */
 #define CR_COMM_SLOTS 4
