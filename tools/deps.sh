@@ -42,6 +42,7 @@ for set_ in "${@:-build}"; do
         need libbrotli-dev lib brotli/decode.h brotlidec
         need libxxhash-dev lib xxhash.h xxhash
         need nettle-dev lib nettle/sha2.h nettle
+        need libcurl4-openssl-dev lib curl/curl.h curl
         ;;
     test)
         need binutils have nm

@@ -9,7 +9,11 @@
 
 /* clang-format off */
 #define CR_STORES(X)                                                                               \
-    X(file)
+    X(file)                                                                                        \
+    X(oss)                                                                                         \
+    X(s3)                                                                                          \
+    X(s3a)                                                                                         \
+    X(s3n)
 /* clang-format on */
 
 #define CR_STORE_DECLARE(s) extern const cr_store cr_store_##s;

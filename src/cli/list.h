@@ -26,6 +26,8 @@
     X(diff)                                                                                        \
     X(align)                                                                                       \
     X(parquet)                                                                                     \
+    X(ls)                                                                                          \
+    X(cp)                                                                                          \
     X(bench)                                                                                       \
     X(benchmark)                                                                                   \
     X(synth)                                                                                       \

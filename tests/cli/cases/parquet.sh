@@ -150,9 +150,9 @@ has_err "pipe.parquet: it is not a regular file, but Parquet is read from the en
 run crank parquet flba.parquet --budget 10
 ends 3
 has_err "flba.parquet: its footer has ... bytes, more than the budget of 10; raise it with --budget BYTES"
-run crank parquet s3://bucket/a.parquet
+run crank parquet gs://bucket/a.parquet
 ends 2
-has_err "--files: 's3://bucket/a.parquet' is in an S3 store, which this version neither reads nor writes; give a local path, and copy the files with aws s3 cp"
+has_err "--files: 'gs://bucket/a.parquet' is in Google Cloud Storage, which this version neither reads nor writes; give a local path, and copy the files with gsutil cp"
 # files that differ in the same way share a line
 mkdir many
 for i in 1 2 3; do cp b_plain.parquet many/a$i.parquet; cp f64_plain.parquet many/b$i.parquet; done

@@ -9,7 +9,7 @@ awk '/^## crank / { cmd = $3 }
      /^## Flags/ { cmd = "" }
      cmd != "" && match($0, /^\| `--[a-z_]+ (FILE|FILES|PATH|PATHS|DIR)`/) {
          split(substr($0, RSTART + 3, RLENGTH - 4), w, " ")
-         if ($0 !~ /not in this version|--easyrec_package_path/) flags[cmd] = flags[cmd] " " w[1] "=oss://b/" substr(w[1], 3)
+         if ($0 !~ /not in this version|--easyrec_package_path/) flags[cmd] = flags[cmd] " " w[1] "=hdfs://b/" substr(w[1], 3)
      }
      END { for (c in flags) print c flags[c] }' ref/commands.md >lines
 [ "$(wc -l <lines)" -ge 10 ] || fail "the flags were not found"
@@ -23,16 +23,16 @@ while read -r words; do
     # shellcheck disable=SC2086
     run crank $words
     ends 2
-    [ "$(grep -c "is in Alibaba Cloud OSS, which this version neither reads nor writes; give a local path" "$err")" -eq $n ] ||
+    [ "$(grep -c "is in HDFS, which this version neither reads nor writes; give a local path" "$err")" -eq $n ] ||
         fail "$n paths were given"
 done <lines
-is_gone "oss:"
+is_gone "hdfs:"
 
 # the config's own, together with those of flags, each at its place
 sed 's,^model_dir: .*,model_dir: hdfs://nn/model,; s,^eval_input_path: .*,eval_input_path: "eval.csv\, odps://p/tables/t/ds=1",' tiny.yaml >far.yaml
-run crank train far.yaml --train_input_path 's3://b/a.csv,gs://b/b.csv' --set train_config.fine_tune_checkpoint=afs://x/y
+run crank train far.yaml --train_input_path 'sftp://b/a.csv,gs://b/b.csv' --set train_config.fine_tune_checkpoint=afs://x/y
 ends 2
-has_err "--train_input_path: 's3://b/a.csv' is in an S3 store, ...; give a local path, and copy the files with aws s3 cp"
+has_err "--train_input_path: 'sftp://b/a.csv' is on another machine, ...; give a local path, and copy the files with scp"
 has_err "--train_input_path: 'gs://b/b.csv' is in Google Cloud Storage, ..."
 has_err "far.yaml:2:18: 'odps://p/tables/t/ds=1' is a MaxCompute table, ...; give local Parquet files: export the table to them first, or import the result afterwards"
 has_err "far.yaml:3:12: 'hdfs://nn/model' is in HDFS, ...; give a local path, and copy the files with hdfs dfs -get and -put"

@@ -49,10 +49,10 @@ TEST(schemes) {
     CHECK_STR(cr_store_of("a/b")->scheme, "file");
     CHECK_STR(cr_store_of("file:///a")->scheme, "file");
     CHECK_STR(cr_store_of("MEM://b/x")->scheme, "mem");
-    CHECK(cr_store_of("oss://b/x") == NULL);
+    CHECK(cr_store_of("gs://b/x") == NULL);
     CHECK_STR(cr_path_take(&a, "mem://b/x", CR_NOWHERE, &d), "mem://b/x");
     CHECK_STR(cr_paths_take(&a, "mem://b/x*, a", CR_NOWHERE, &d), "mem://b/x*, a");
-    CHECK(cr_path_take(&a, "oss://b/x", CR_NOWHERE, &d) == NULL);
+    CHECK(cr_path_take(&a, "gs://b/x", CR_NOWHERE, &d) == NULL);
     CHECK_INT(d.n_errors, 1);
     CHECK(!cr_store_moves("mem://b/x") && cr_store_moves("x"));
     cr_diag_clear(&d);

@@ -78,7 +78,8 @@ TEST(injected_failure) {
 
 TEST(sizes_do_not_wrap) {
     CHECK(cr_mul_size(3, 4) == 12 && cr_mul_size(SIZE_MAX / 2, 3) == SIZE_MAX);
-    CHECK(cr_bytes(5, 8) == 40 && cr_bytes(INT64_MAX, 8) == SIZE_MAX && cr_bytes(-1, 1) == SIZE_MAX);
+    CHECK(cr_bytes(5, 8) == 40 && cr_bytes(INT64_MAX, 8) == SIZE_MAX &&
+          cr_bytes(-1, 1) == SIZE_MAX);
     CHECK_INT(cr_mul_i64(3, 4), 12);
     CHECK_INT(cr_mul_i64(INT64_C(1) << 40, INT64_C(1) << 40), INT64_MAX);
     CHECK_INT(cr_mul_i64(-1, 4), INT64_MAX);
@@ -265,5 +266,5 @@ TEST(arena_is_poisoned) {
 }
 
 TEST_MAIN(CASE(plain), CASE(refusals), CASE(injected_failure), CASE(sizes_do_not_wrap),
-          CASE(no_memory_is_one_line), CASE(big_blocks), CASE(arena_pieces),
-          CASE(reset_settles), CASE(deferred), CASE(counts), CASE(arena_is_poisoned))
+          CASE(no_memory_is_one_line), CASE(big_blocks), CASE(arena_pieces), CASE(reset_settles),
+          CASE(deferred), CASE(counts), CASE(arena_is_poisoned))

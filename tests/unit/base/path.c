@@ -177,19 +177,23 @@ TEST(inside) {
     static const struct {
         const char *dir, *path;
         bool ok;
-    } cases[] = {{"x", "x/v", true},         {"x", "x/d/v", true},      {"x/", "x/v", true},
-                 {"x", "x/near", true},      {"x", "x/missing", true},  {"way", "way/v", true},
-                 {".", "out", true},         {".", "x/v", true},        {"x", "out", false},
-                 {"x", "x/../out", false},   {"x", "x/d/../v", false},  {"x", "/etc/passwd", false},
-                 {"x", "x/link", false},     {"x", "x/up/passwd", false},  {"x", "xy/v", false},
-                 {".", "/etc/passwd", false}, {".", "../out", false},   {"x", "x/..", false}};
+    } cases[] = {{"x", "x/v", true},       {"x", "x/d/v", true},
+                 {"x/", "x/v", true},      {"x", "x/near", true},
+                 {"x", "x/missing", true}, {"way", "way/v", true},
+                 {".", "out", true},       {".", "x/v", true},
+                 {"x", "out", false},      {"x", "x/../out", false},
+                 {"x", "x/d/../v", false}, {"x", "/etc/passwd", false},
+                 {"x", "x/link", false},   {"x", "x/up/passwd", false},
+                 {"x", "xy/v", false},     {".", "/etc/passwd", false},
+                 {".", "../out", false},   {"x", "x/..", false}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         cr_code code = cr_path_inside(cases[i].dir, cases[i].path, &e);
         CHECK_INT(code, cases[i].ok ? CR_OK : CR_ECONF);
         if (code != (cases[i].ok ? CR_OK : CR_ECONF)) fprintf(stderr, "  %s\n", cases[i].path);
     }
     CHECK(strstr(e.msg, "'x/..' lies outside of 'x'; an export reads its own files only") != NULL);
-    CHECK(cr_path_below("x", "x/v") && cr_path_below("", "x/near") && !cr_path_below("x", "x/link"));
+    CHECK(cr_path_below("x", "x/v") && cr_path_below("", "x/near") &&
+          !cr_path_below("x", "x/link"));
     CHECK(cr_path_is_link("x/link") && !cr_path_is_link("x/v") && !cr_path_is_link("no"));
     CHECK(tmpdir_leave());
 }

@@ -24,7 +24,7 @@ TEST(local) {
     take("", "");
     take("-", "-");
     take("a:b/c", "a:b/c");
-    take("c:/x", "c:/x");     /* one slash after a word that is no scheme: a folder named "c:" */
+    take("c:/x", "c:/x");       /* one slash after a word that is no scheme: a folder named "c:" */
     take("./s3:/x", "./s3:/x"); /* this way such a folder can be named */
     take("file:///a/b c", "/a/b c");
     take("FILE:///a", "/a");
@@ -38,7 +38,7 @@ TEST(refused) {
     take("file://rel", NULL);
     take("new+store.v2://x", NULL);
     take("hdfs:/a/b", NULL);
-    take("OSS://b/x", NULL);
+    take("GS://b/x", NULL);
     for (const cr_scheme *s = cr_schemes; s->name; s++) {
         char path[64];
         snprintf(path, sizeof path, "%s://b/x", s->name);
@@ -60,15 +60,16 @@ TEST(lists) {
     CHECK_STR(cr_paths_take(&a, "a, file:///b/{c,d},e", CR_NOWHERE, &d), "a,/b/{c,d},e");
     CHECK_INT(d.n, 0);
     cr_loc at = {"x.yaml", 3, 5};
-    CHECK(!cr_paths_take(&a, "oss://b/1, local, odps://p/tables/t/ds=1&ds=2", at, &d));
+    CHECK(!cr_paths_take(&a, "hdfs://b/1, local, odps://p/tables/t/ds=1&ds=2", at, &d));
     CHECK_INT(d.n, 2);
-    CHECK_STR(d.v[0].msg, "'oss://b/1' is in Alibaba Cloud OSS, which this version neither reads nor "
-                          "writes; give a local path, and copy the files with ossutil, or mount the "
-                          "bucket with ossfs");
-    CHECK_STR(d.v[1].msg,
-              "'odps://p/tables/t/ds=1&ds=2' is a MaxCompute table, which this version neither reads "
-              "nor writes; give local Parquet files: export the table to them first, or import the "
-              "result afterwards");
+    CHECK_STR(d.v[0].msg,
+              "'hdfs://b/1' is in HDFS, which this version neither reads nor writes; give a local "
+              "path, and copy the files with hdfs dfs -get and -put");
+    CHECK_STR(
+        d.v[1].msg,
+        "'odps://p/tables/t/ds=1&ds=2' is a MaxCompute table, which this version neither reads "
+        "nor writes; give local Parquet files: export the table to them first, or import the "
+        "result afterwards");
     CHECK_INT(d.v[1].at.line, 3);
     cr_diag_clear(&d);
     cr_arena_clear(&a);

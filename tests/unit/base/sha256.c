@@ -8,7 +8,8 @@ TEST(digests) {
         char c;
         size_t n;
         const char *digest;
-    } same[] = { /* n times c */
+    } same[] = {
+        /* n times c */
         {'x', 0, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
         {'x', 55, "d5e285683cd4efc02d021a5c62014694958901005d6f71e89e0989fac77e4072"},
         {'x', 56, "04c26261370ee7541549d16dee320c723e3fd14671e66a099afe0a377c16888e"},

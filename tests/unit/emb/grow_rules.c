@@ -127,13 +127,12 @@ static void plain_step(plain *p, const int64_t *seen) {
     }
     for (int64_t b = 0; b < p->buckets; b++) {
         rival v[IDS];
-        int64_t n = 0, most = p->r.most > 0 ? share(p, b, p->r.most) : IDS, rows = 0;
+        int64_t n = 0, most = p->r.most > 0 ? share(p, b, p->r.most) : IDS;
         for (int64_t id = 0; id < IDS; id++) {
             const known *k = &p->v[id];
             int64_t count = p->r.admit > 1 ? k->waits : unit * seen[id];
             if (bucket_of(p, id) != b) continue;
             if (k->has_row) v[n++] = (rival){score(p, k->count, k->last), false, k->count, id};
-            rows += k->has_row;
             if (wants[id]) v[n++] = (rival){score(p, count, p->now), true, count, id};
         }
         if (p->r.evict == CR_EVICT_NONE) /* residents stay */

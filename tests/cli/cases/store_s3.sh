@@ -1,0 +1,33 @@
+# a run on S3: signatures are checked by a server that was written without crank's code
+kind=s3
+stand_in() {
+    export AWS_ENDPOINT_URL="http://127.0.0.1:$1" AWS_ACCESS_KEY_ID=AKIDEXAMPLE AWS_SECRET_ACCESS_KEY=SECRETEXAMPLE AWS_EC2_METADATA_DISABLED=true
+}
+. "$CLI/object_store.sh"
+# a bucket of another region is found by what the store says
+fault '{"region": "eu-central-1"}'
+run crank ls "$at/data"
+ends 0
+fault '{"region": "us-east-1"}'
+# a wrong secret, and none; the secret is in no message
+AWS_SECRET_ACCESS_KEY=wrongsecret run crank ls "$at/data"
+ends 1
+has_err "...403 SignatureDoesNotMatch...; check the keys, and what they may do here"
+no_err "...wrongsecret..."
+unset AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
+HOME=$CASE_DIR run crank ls "$at/data"
+ends 1
+has_err "...no keys were found...; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+# keys of a file
+mkdir -p "$CASE_DIR/.aws"
+printf '[other]\naws_access_key_id = x\n[default]\naws_access_key_id = AKIDEXAMPLE\n# a line\naws_secret_access_key = SECRETEXAMPLE\n' >"$CASE_DIR/.aws/credentials"
+HOME=$CASE_DIR run crank ls "s3a://demo-bucket/data"
+ends 0
+AWS_ENDPOINT_URL=ftp://x HOME=$CASE_DIR run crank ls "$at/data"
+ends 1
+has_err "...is no http:// or https:// address; correct AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL"
+over
+# nobody listens any more
+HOME=$CASE_DIR run crank ls "$at/data"
+ends 1
+has_err "...(tried 8 times); check that the store can be reached, and run again"

@@ -1,0 +1,91 @@
+# object_store.sh - a whole run on an object store, for the cases store_s3 and store_oss. The case sets kind and defines
+# stand_in PORT, which points crank to the server, and adds what only one store has.
+command -v python3 >/dev/null || skip "python3 is not installed (the stand-in of the store needs it)"
+[ -f "$(dirname "$CRANK")/http-curl.so" ] || skip "crank was built without libcurl"
+server() { # server FLAGS...: starts the stand-in; $port, $server
+    python3 "$CLI/../stores/object_server.py" --kind "$kind" "$@" >"$CASE_DIR/port" 2>"$CASE_DIR/server.err" &
+    server=$!
+    for _ in $(seq 100); do
+        [ ! -s "$CASE_DIR/port" ] || break
+        sleep 0.1
+    done
+    port=$(sed 's/port //' "$CASE_DIR/port")
+    [ -n "$port" ] || fail "the stand-in does not start: $(cat "$CASE_DIR/server.err")"
+    stand_in "$port"
+}
+over() { # over: ends the stand-in
+    kill "$server"
+    wait "$server" 2>/dev/null || true
+}
+trap 'kill "$server" 2>/dev/null || true' EXIT
+fault() { # fault JSON
+    python3 -c 'import sys, urllib.parse, urllib.request as u; u.urlopen("http://127.0.0.1:%s/__control?json=%s" % (sys.argv[1], urllib.parse.quote(sys.argv[2]))).read()' "$port" "$1"
+}
+stat_of() { # stat_of NAME: a counter of the stand-in
+    python3 -c 'import sys, json, urllib.request as u; print(json.load(u.urlopen("http://127.0.0.1:%s/__stats" % sys.argv[1]))[sys.argv[2]])' "$port" "$1"
+}
+at=$kind://demo-bucket
+tiny_config
+tiny_data 960 300
+server
+# data, checkpoints, results and logs on the store; the bytes are those of a disk
+run crank train tiny.yaml --model_dir local
+ends 0
+run crank cp train.csv "$at/data/dt=20250101/train.csv"
+has_out "copied 1 file, ..."
+run crank cp eval.csv "$at/data/eval set+1.csv"
+run crank ls "$at/data"
+has_out "... ...  eval set+1.csv"
+has_out "...  dt=20250101/"
+remote="--train_input_path $at/data/dt=*/train.csv --model_dir $at/exp/one"
+# shellcheck disable=SC2086
+run crank train tiny.yaml $remote --eval_input_path "$at/data/eval set+1.csv"
+ends 0
+run crank cp -r "$at/exp/one" back
+same_weights local back
+# every cause that may pass does: 503, a body that is cut, a wrong range, keys that ended
+fault '{"fail503": 4, "cut": 100, "wrong_range": 1, "expire": 1}'
+# shellcheck disable=SC2086
+run crank train tiny.yaml --train_input_path "$at/data/dt=20250101/train.csv" --eval_input_path "$at/data/eval set+1.csv" --model_dir "$at/exp/two"
+ends 0
+run crank cp -r "$at/exp/two" back2
+same_weights local back2
+[ "$(stat_of refused)" -gt 4 ] || fail "the faults were not met: $(stat_of refused)"
+# a clock that is an hour wrong
+fault '{"skew": 3600}'
+run crank ls "$at/data"
+ends 0
+fault '{"skew": 0}'
+# killed while a checkpoint is written: it is whole or absent, and the run goes on to the same bytes
+may_be_killed=yes
+# shellcheck disable=SC2086
+CRANK_TEST_KILL=step:25 run crank train tiny.yaml --train_input_path "$at/data/dt=20250101/train.csv" --eval_input_path "$at/data/eval set+1.csv" --model_dir "$at/exp/three" --set train_config.save_checkpoints_steps=10
+ends 137
+# shellcheck disable=SC2086
+run crank train tiny.yaml --train_input_path "$at/data/dt=20250101/train.csv" --eval_input_path "$at/data/eval set+1.csv" --model_dir "$at/exp/three" --continue_train --set train_config.save_checkpoints_steps=10
+ends 0
+run crank cp -r "$at/exp/three" back3
+same_weights local back3
+# predictions and an export
+run crank export local/pipeline.config --export_dir "$at/export"
+ends 0
+run crank predict --scripted_model_path "$at/export" --predict_input_path "$at/data/eval set+1.csv" --predict_output_path "$at/scores" --reserved_columns user
+ends 0
+run crank predict --scripted_model_path "$at/export" --predict_input_path eval.csv --predict_output_path scores --reserved_columns user
+ends 0
+run crank cp -r "$at/scores" scores_back
+same scores scores_back
+# an upload of several parts, and what is refused
+head -c 20000000 /dev/urandom >big.bin
+run crank cp big.bin "$at/big.bin"
+run crank cp "$at/big.bin" big_back.bin
+same big.bin big_back.bin
+run crank ls "$at/none"
+ends 1
+has_err "$at/none: cannot list: demo-bucket answers 404...; check the path"
+run crank ls "$kind://other-bucket/x"
+ends 1
+has_err "...NoSuchBucket...; check the name of the bucket and its region"
+run crank ls "$kind://"
+ends 1
+has_err "...the path names no bucket; write $kind://bucket/folder/file"

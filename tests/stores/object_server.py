@@ -1,0 +1,384 @@
+#!/usr/bin/env python3
+"""object_server.py - a stand-in for S3 and OSS on loopback, for tests.
+
+  object_server.py --kind s3|oss [--dir DIR] [--port 0] [--faults JSON] [--id AKIDEXAMPLE --secret SECRETEXAMPLE] [--region us-east-1]
+
+Written from the published description of the two protocols, not from crank's client: it computes every signature anew
+and refuses a request whose signature differs. It prints "port N" once it listens. Objects are kept in memory, or in DIR so
+that they outlive it. GET /__control?json={...} changes the faults, GET /__stats tells what was asked:
+
+  fail503: K       the next K requests are answered with 503
+  cut: N           the next GET of an object ends after N bytes, once
+  wrong_range: 1   the next range is one byte off
+  skew: SECONDS    requests whose time is not within 15 minutes of this clock plus SECONDS are refused
+  delay_ms: MS     every request takes so long
+  rate: BYTES      bytes per second of one connection
+  region: NAME     the bucket lies there: requests that are signed for another region are refused, with the name
+  expire: 1        the keys of the next request have expired, once
+  token: TEXT      requests must carry this session token
+"""
+import argparse
+import hashlib
+import hmac
+import json
+import os
+import sys
+import threading
+import time
+import urllib.parse
+from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from xml.sax.saxutils import escape
+
+LOCK = threading.Lock()
+OBJECTS = {}   # "bucket/key" -> (bytes, etag, time)
+UPLOADS = {}   # id -> (name, {number: bytes})
+STATS = {"requests": 0, "gets": 0, "heads": 0, "lists": 0, "puts": 0, "posts": 0, "deletes": 0, "refused": 0, "bytes": 0, "connections": 0}
+POLY = 0xC96C5795D7870F42
+
+
+def crc64(data):
+    c = 0xFFFFFFFFFFFFFFFF
+    for b in data:
+        c ^= b
+        for _ in range(8):
+            c = c >> 1 ^ POLY if c & 1 else c >> 1
+    return c ^ 0xFFFFFFFFFFFFFFFF
+
+
+def enc(text, safe=""):
+    return urllib.parse.quote(text, safe="-._~" + safe)
+
+
+def mac(key, text):
+    return hmac.new(key, text.encode(), hashlib.sha256).digest()
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *a):
+        pass
+
+    def date_time_string(self, timestamp=None):
+        return formatdate(time.time() + self.server.faults.get("skew", 0), usegmt=True)
+
+    def setup(self):
+        super().setup()
+        with LOCK:
+            STATS["connections"] += 1
+
+    def answer(self, status, body=b"", headers=(), head=False, size=None):
+        self.send_response(status)
+        for k, v in headers:
+            self.send_header(k, v)
+        self.send_header(self.server.prefix + "request-id", "REQ-%d" % STATS["requests"])
+        self.send_header("Content-Length", str(len(body) if size is None else size))
+        self.end_headers()
+        if head:
+            return
+        rate = self.server.faults.get("rate", 0)
+        at = 0
+        while at < len(body):
+            piece = body[at:at + (65536 if rate else len(body))]
+            if rate:
+                time.sleep(len(piece) / rate)
+            self.wfile.write(piece)
+            at += len(piece)
+        with LOCK:
+            STATS["bytes"] += len(body)
+
+    def error(self, status, code, message, headers=()):
+        with LOCK:
+            STATS["refused"] += 1
+        body = "" if self.command == "HEAD" else (f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>{escape(message)}</Message>"
+                                                  f"<RequestId>REQ-{STATS['requests']}</RequestId></Error>")
+        self.answer(status, body.encode(), headers)
+
+    def expected(self, path, query, now):
+        """the signature that this request must have; and the one that it has"""
+        s = self.server
+        auth = self.headers.get("Authorization", "")
+        fields = dict(f.strip().split("=", 1) for f in auth.split(" ", 1)[1].split(",")) if " " in auth else {}
+        scope = fields.get("Credential", "").split("/")
+        if len(scope) != 5:
+            return None, None, None
+        who, day, region, service, end = scope
+        if s.kind == "s3":
+            names = fields.get("SignedHeaders", "").split(";")
+            must = {"host", "x-amz-date", "x-amz-content-sha256"} | {h.lower() for h in self.headers if h.lower().startswith("x-amz-")}
+            if not must <= set(names):
+                return None, None, None
+            uri, line, key0, algorithm = path, ";".join(names), "AWS4", "AWS4-HMAC-SHA256"
+            q = "&".join(f"{enc(k)}={enc(v)}" for k, v in sorted(query, key=lambda p: (enc(p[0]), enc(p[1]))))
+        else:
+            names = sorted(h.lower() for h in self.headers if h.lower() in ("content-type", "content-md5") or h.lower().startswith("x-oss-"))
+            uri, line, key0, algorithm = path, "", "aliyun_v4", "OSS4-HMAC-SHA256"
+            q = "&".join(enc(k) + ("=" + enc(v) if v else "") for k, v in sorted(query, key=lambda p: (enc(p[0]), enc(p[1]))))
+        heads = "".join(f"{n}:{(self.headers.get(n) or '').strip()}\n" for n in names)
+        payload = self.headers.get(s.prefix + "content-sha256", "")
+        if s.kind == "s3" and payload != "UNSIGNED-PAYLOAD" and payload != hashlib.sha256(self.body).hexdigest():
+            return "the digest of the body", "differs", region
+        canonical = f"{self.command}\n{enc(uri, '/')}\n{q}\n{heads}\n{line}\n{payload}"
+        text = f"{algorithm}\n{now}\n{day}/{region}/{service}/{end}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
+        k = mac((key0 + s.secret).encode(), day)
+        for part in (region, service, end):
+            k = mac(k, part)
+        want = hmac.new(k, text.encode(), hashlib.sha256).hexdigest() if who == s.id else "unknown key"
+        return want, fields.get("Signature"), region
+
+    def allowed(self, path, query):
+        s, f = self.server, self.server.faults
+        now = self.headers.get(s.prefix + "date", "")
+        try:
+            t = time.mktime(time.strptime(now, "%Y%m%dT%H%M%SZ")) - time.timezone
+        except ValueError:
+            self.error(403, "AccessDenied", "no date")
+            return False
+        clock = time.time() + f.get("skew", 0)
+        if abs(t - clock) > 900:
+            self.error(403, "RequestTimeTooSkewed", "the clocks differ")
+            return False
+        want, has, region = self.expected(path, query, now)
+        if want is None or want != has:
+            self.error(403, "SignatureDoesNotMatch", "the signature differs")
+            return False
+        if region != f.get("region", s.region):
+            self.error(400, "AuthorizationHeaderMalformed", "the region is wrong", [(s.prefix + "bucket-region", f.get("region", s.region))])
+            return False
+        if f.get("token") and self.headers.get(s.prefix + "security-token") != f["token"]:
+            self.error(403, "InvalidAccessKeyId", "the token is not known")
+            return False
+        if f.pop("expire", 0):
+            self.error(403, "ExpiredToken", "the keys have ended")
+            return False
+        return True
+
+    def handle_any(self):
+        s, f = self.server, self.server.faults
+        url = urllib.parse.urlsplit(self.path)
+        query = urllib.parse.parse_qsl(url.query, keep_blank_values=True)
+        self.body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if url.path == "/__control":
+            with LOCK:
+                f.update(json.loads(dict(query)["json"]))
+            self.answer(200)
+            return
+        if url.path == "/__stats":
+            self.answer(200, json.dumps(STATS).encode())
+            return
+        with LOCK:
+            STATS["requests"] += 1
+            fail = f.get("fail503", 0) > 0
+            if fail:
+                f["fail503"] -= 1
+        if f.get("delay_ms"):
+            time.sleep(f["delay_ms"] / 1000)
+        if fail:
+            self.error(503, "SlowDown", "please wait")
+            return
+        path = urllib.parse.unquote(url.path)
+        bucket, _, key = path.lstrip("/").partition("/")
+        if not self.allowed(path, query):
+            return
+        q = dict(query)
+        with LOCK:
+            STATS[{"GET": "gets", "HEAD": "heads", "PUT": "puts", "POST": "posts", "DELETE": "deletes"}[self.command]] += 1
+        if bucket != s.bucket:
+            self.error(404, "NoSuchBucket", "there is no such bucket")
+        elif not key and self.command == "GET":
+            self.list(bucket, q)
+        elif not key and self.command == "POST" and "delete" in q:
+            self.delete_many(bucket)
+        elif self.command in ("GET", "HEAD"):
+            self.get(bucket + "/" + key)
+        else:
+            self.change(bucket + "/" + key, q)
+
+    def list(self, bucket, q):
+        with LOCK:
+            STATS["lists"] += 1
+            names = sorted(k[len(bucket) + 1:] for k in OBJECTS if k.startswith(bucket + "/" + q.get("prefix", "")))
+        code = (lambda t: enc(t, "/")) if q.get("encoding-type") == "url" else escape
+        page, n, out, folders, last = min(int(q.get("max-keys", 1000)), self.server.page), 0, [], [], ""
+        start = q.get("continuation-token", "")
+        more = ""
+        for k in names:
+            rest = k[len(q.get("prefix", "")):]
+            folder = q.get("prefix", "") + rest.split("/")[0] + "/" if q.get("delimiter") == "/" and "/" in rest else None
+            mark = folder or k
+            if mark <= start or mark == last:
+                continue
+            if n == page:
+                more = last
+                break
+            n, last = n + 1, mark
+            if folder:
+                folders.append(f"<CommonPrefixes><Prefix>{code(folder)}</Prefix></CommonPrefixes>")
+            else:
+                data, etag, t = OBJECTS[bucket + "/" + k]
+                out.append(f"<Contents><Key>{code(k)}</Key><LastModified>{time.strftime('%Y-%m-%dT%H:%M:%S.000Z', time.gmtime(t))}</LastModified>"
+                           f"<ETag>&quot;{etag}&quot;</ETag><Size>{len(data)}</Size></Contents>")
+        body = (f"<?xml version='1.0' encoding='UTF-8'?><ListBucketResult><Name>{bucket}</Name><EncodingType>url</EncodingType>"
+                f"<IsTruncated>{'true' if more else 'false'}</IsTruncated>{''.join(out)}{''.join(folders)}"
+                + (f"<NextContinuationToken>{escape(more)}</NextContinuationToken>" if more else "") + "</ListBucketResult>")
+        self.answer(200, body.encode(), [("Content-Type", "application/xml")])
+
+    def get(self, name):
+        f = self.server.faults
+        with LOCK:
+            o = OBJECTS.get(name)
+        if not o:
+            self.error(404, "NoSuchKey", "there is no such object")
+            return
+        data, etag, t = o
+        if self.headers.get("If-Match") not in (None, '"%s"' % etag):
+            self.error(412, "PreconditionFailed", "it is another version")
+            return
+        heads = [("ETag", '"%s"' % etag), ("Last-Modified", formatdate(t, usegmt=True)), ("Accept-Ranges", "bytes")]
+        if self.server.kind == "oss":
+            heads.append(("x-oss-hash-crc64ecma", str(crc64(data) if len(data) < 1 << 16 else 0)))
+        if self.command == "HEAD":
+            self.answer(200, b"", heads, head=True, size=len(data))
+            return
+        status = 200
+        r = self.headers.get("Range")
+        if r:
+            a, b = r[len("bytes="):].split("-")
+            a, b = int(a), int(b)
+            if self.server.kind == "oss" and self.headers.get("x-oss-range-behavior") != "standard" and b >= len(data):
+                r = None  # as OSS does without this header: the whole object
+            elif a >= len(data):
+                self.error(416, "InvalidRange", "behind the end")
+                return
+            else:
+                b = min(b, len(data) - 1)
+                status = 206
+                heads.append(("Content-Range", f"bytes {a}-{b}/{len(data)}"))
+                if f.pop("wrong_range", 0):
+                    heads[-1] = ("Content-Range", f"bytes {a + 1}-{b + 1}/{len(data)}")
+                data = data[a:b + 1]
+        cut = f.pop("cut", None)
+        if cut is not None and cut < len(data):
+            self.send_response(status)
+            for k, v in heads:
+                self.send_header(k, v)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data[:cut])
+            self.wfile.flush()
+            self.close_connection = True
+            self.connection.close()
+            return
+        self.answer(status, data, heads)
+
+    def store(self, name, data):
+        etag = hashlib.md5(data).hexdigest()
+        with LOCK:
+            OBJECTS[name] = (data, etag, int(time.time()))
+        if self.server.dir:
+            path = os.path.join(self.server.dir, enc(name))
+            with open(path + ".new", "wb") as out:
+                out.write(data)
+            os.rename(path + ".new", path)
+        return etag
+
+    def stored(self, name, data, body=b""):
+        heads = [("ETag", '"%s"' % self.store(name, data))]
+        if self.server.kind == "oss":
+            c = crc64(data) if len(data) < 1 << 20 else None
+            if self.server.faults.pop("wrong_crc", 0):
+                c = 1
+            if c is not None:
+                heads.append(("x-oss-hash-crc64ecma", str(c)))
+        self.answer(200, body, heads)
+
+    def change(self, name, q):
+        if self.command == "DELETE" and "uploadId" in q:
+            with LOCK:
+                UPLOADS.pop(q["uploadId"], None)
+            self.answer(204)
+        elif self.command == "DELETE":
+            with LOCK:
+                OBJECTS.pop(name, None)
+            if self.server.dir and os.path.exists(os.path.join(self.server.dir, enc(name))):
+                os.remove(os.path.join(self.server.dir, enc(name)))
+            self.answer(204)
+        elif self.command == "POST" and "uploads" in q:
+            uid = "upload-%d" % (len(UPLOADS) + 1 + int(time.time() * 1000))
+            with LOCK:
+                UPLOADS[uid] = (name, {})
+            self.answer(200, f"<InitiateMultipartUploadResult><UploadId>{uid}</UploadId></InitiateMultipartUploadResult>".encode())
+        elif self.command == "PUT" and "uploadId" in q:
+            with LOCK:
+                up = UPLOADS.get(q["uploadId"])
+            if not up:
+                self.error(404, "NoSuchUpload", "there is no such upload")
+                return
+            up[1][int(q["partNumber"])] = self.body
+            self.answer(200, b"", [("ETag", '"%s"' % hashlib.md5(self.body).hexdigest())])
+        elif self.command == "POST" and "uploadId" in q:
+            with LOCK:
+                up = UPLOADS.pop(q["uploadId"], None)
+            if not up:
+                self.error(404, "NoSuchUpload", "there is no such upload")
+                return
+            want = [hashlib.md5(up[1][n]).hexdigest() for n in sorted(up[1])]
+            if [e.split("&quot;")[-1].strip('"') for e in self.body.decode().replace("&quot;", "").split("<ETag>")[1:]] and \
+                    not all(w in self.body.decode() for w in want):
+                self.error(400, "InvalidPart", "a part differs")
+                return
+            self.stored(name, b"".join(up[1][n] for n in sorted(up[1])), b"<CompleteMultipartUploadResult/>")
+        elif self.command == "PUT":
+            if self.headers.get("If-None-Match") == "*" and name in OBJECTS:
+                self.error(412, "PreconditionFailed", "it exists")
+                return
+            self.stored(name, self.body)
+        else:
+            self.error(400, "InvalidRequest", "this is not known")
+
+    def delete_many(self, bucket):
+        import base64
+        if base64.b64encode(hashlib.md5(self.body).digest()).decode() != self.headers.get("Content-MD5"):
+            self.error(400, "BadDigest", "the digest differs")
+            return
+        from xml.etree import ElementTree
+        for o in ElementTree.fromstring(self.body.decode()).iter("Key"):
+            with LOCK:
+                OBJECTS.pop(bucket + "/" + (o.text or ""), None)
+        self.answer(200, b"<DeleteResult/>")
+
+    do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = handle_any
+
+
+def main():
+    ap = argparse.ArgumentParser()
+    ap.add_argument("--kind", choices=["s3", "oss"], required=True)
+    ap.add_argument("--dir", default="")
+    ap.add_argument("--port", type=int, default=0)
+    ap.add_argument("--bucket", default="demo-bucket")
+    ap.add_argument("--faults", default="{}")
+    ap.add_argument("--id", default="AKIDEXAMPLE")
+    ap.add_argument("--secret", default="SECRETEXAMPLE")
+    ap.add_argument("--region", default="")
+    ap.add_argument("--page", type=int, default=1000)
+    a = ap.parse_args()
+    s = ThreadingHTTPServer(("127.0.0.1", a.port), Handler)
+    s.daemon_threads = True
+    s.kind, s.dir, s.bucket, s.id, s.secret, s.page = a.kind, a.dir, a.bucket, a.id, a.secret, a.page
+    s.region = a.region or ("us-east-1" if a.kind == "s3" else "cn-hangzhou")
+    s.prefix = "x-amz-" if a.kind == "s3" else "x-oss-"
+    s.faults = json.loads(a.faults)
+    for name in os.listdir(a.dir) if a.dir else ():
+        if not name.endswith(".new"):
+            data = open(os.path.join(a.dir, name), "rb").read()
+            OBJECTS[urllib.parse.unquote(name)] = (data, hashlib.md5(data).hexdigest(), int(os.stat(os.path.join(a.dir, name)).st_mtime))
+    print("port", s.server_address[1], flush=True)
+    try:
+        s.serve_forever()
+    except KeyboardInterrupt:
+        pass
+
+
+if __name__ == "__main__":
+    sys.exit(main())
