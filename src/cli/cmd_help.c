@@ -161,6 +161,7 @@ static cr_code topic_help(cr_ui *ui, cr_buf *out, const char *topic) {
     if (family_help(out, topic)) return CR_OK;
     if (strcasecmp(topic, ACTIVATIONS) == 0) return activation_help(out), CR_OK;
     if (strcasecmp(topic, ENVIRONMENT) == 0) return cr_env_lines(out), CR_OK;
+    if (cr_env_line(out, topic)) return CR_OK;
     char path[CR_CONF_NEAR];
     if (cr_conf_help(out, &cr_root_msg, topic, path)) {
         add_example(out, topic);

@@ -17,6 +17,7 @@ extern char **environ;
 
 #define ONE_SEED "all random numbers come from one seed; set TORCH_MANUAL_SEED or train_config.seed"
 #define BY_MPI   "ranks know their place from `crank launch` or from the launcher of MPI"
+#define LAUNCHED "only `crank launch` reads it, on platforms that set it; " BY_MPI
 #define BY_LETTERS                                                                                 \
     "workers and parameter servers exchange letters by MPI, which needs no such number"
 #define OF_SERVERS(key)                                                                            \
@@ -259,12 +260,12 @@ const cr_env cr_envs[] = {
      "how finely the division of tables counts device memory", IN_BYTES, false},
     {"TZREC_DP_DDR_BINS_PER_DEVICE", CR_ENV_TEXT, NULL, NULL,
      "how finely the division of tables counts main memory", IN_BYTES, false},
-    {"RANK", CR_ENV_TEXT, NULL, "0", "number of this process", BY_MPI, true},
+    {"RANK", CR_ENV_TEXT, NULL, "0", "number of this process", LAUNCHED, true},
     {"LOCAL_RANK", CR_ENV_TEXT, NULL, "0", "number of this process on its machine", BY_MPI, true},
     {"LOCAL_WORLD_SIZE", CR_ENV_TEXT, NULL, "1", "processes on this machine", BY_MPI, true},
     {"GROUP_RANK", CR_ENV_TEXT, NULL, "0", "number of this machine", BY_MPI, true},
-    {"MASTER_ADDR", CR_ENV_TEXT, NULL, NULL, "address of the first process", BY_MPI, true},
-    {"MASTER_PORT", CR_ENV_TEXT, NULL, NULL, "port of the first process", BY_MPI, true},
+    {"MASTER_ADDR", CR_ENV_TEXT, NULL, NULL, "address of the first process", LAUNCHED, true},
+    {"MASTER_PORT", CR_ENV_TEXT, NULL, NULL, "port of the first process", LAUNCHED, true},
     {"USE_HASH_NODE_ID", CR_ENV_SWITCH, NULL, "0", "ids of a negative sampler are texts",
      "negative samplers are not in this version", false},
     {"USE_INPLACE_TRUNC_NORMAL", CR_ENV_SWITCH, NULL, "0", "first weights take no extra memory",
@@ -463,20 +464,39 @@ void cr_env_rate(const char *name, double *bytes_per_s) {
         *bytes_per_s = 1000 * x;
 }
 
+/* Adds a text without its backticks, which are for Markdown. */
+static void add_plain(cr_buf *out, const char *text) {
+    for (; *text; text++)
+        if (*text != '`') cr_buf_char(out, *text);
+}
+
+static void add_line(cr_buf *out, const cr_env *e) {
+    cr_buf_printf(out, "  %s\n      ", e->name);
+    add_plain(out, e->help);
+    if (e->unused) cr_buf_str(out, ": ");
+    if (e->unused) add_plain(out, e->unused);
+    cr_buf_char(out, '\n');
+}
+
+static const char *const titles[] = {"variables of TorchEasyRec that have no effect here:\n",
+                                     "variables that crank uses:\n"};
+
 void cr_env_lines(cr_buf *out) {
     for (int used = 1; used >= 0; used--) {
-        cr_buf_str(out, used ? "variables that crank uses:\n"
-                             : "\nvariables of TorchEasyRec that have no effect here:\n");
-        for (const cr_env *e = cr_envs; e->name; e++) {
-            if (used != !e->unused) continue;
-            cr_buf_printf(out, "  %s\n      ", e->name);
-            /* leaves out backticks, which are for Markdown */
-            for (const char *c = e->help; *c; c++)
-                if (*c != '`') cr_buf_char(out, *c);
-            if (e->unused) cr_buf_printf(out, ": %s", e->unused);
-            cr_buf_char(out, '\n');
-        }
+        cr_buf_printf(out, "%s%s", used ? "" : "\n", titles[used]);
+        for (const cr_env *e = cr_envs; e->name; e++)
+            if (used == !e->unused) add_line(out, e);
     }
+}
+
+bool cr_env_line(cr_buf *out, const char *name) {
+    const cr_env *e = cr_envs;
+    while (e->name && strcmp(e->name, name) != 0)
+        e++;
+    if (!e->name) return false;
+    cr_buf_str(out, titles[!e->unused]);
+    add_line(out, e);
+    return true;
 }
 
 void cr_env_page(cr_buf *out) {

@@ -47,8 +47,10 @@ bool cr_env_on(const char *name);
 double cr_env_reserve(void);
 /* cr_env_rate sets *bytes_per_s to a bandwidth of the environment, if it is set and right. */
 void cr_env_rate(const char *name, double *bytes_per_s);
-/* cr_env_lines writes the table for `crank help environment`; cr_env_page writes it as Markdown. */
+/* cr_env_lines writes the table for `crank help environment`, cr_env_line the part of one variable;
+ * false: there is none of this name. cr_env_page writes the table as Markdown. */
 void cr_env_lines(cr_buf *out);
+bool cr_env_line(cr_buf *out, const char *name);
 void cr_env_page(cr_buf *out);
 
 #endif

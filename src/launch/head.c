@@ -400,8 +400,10 @@ static bool hear(cr_head *h, cr_node *x, const cr_msg *m, double now) {
         if (!current) break;
         h->trained = true;
         if (!h->stepped)
-            cr_head_tell(h, CR_LOG_INFO, "%d ranks: the first step was done %.2f s after the start",
-                         h->n_placed * h->l->layout.nproc, now - h->started);
+            cr_head_tell(h, CR_LOG_INFO,
+                         "%d rank%s: the first step was done %.2f s after the start",
+                         h->n_placed * h->l->layout.nproc,
+                         h->n_placed * h->l->layout.nproc == 1 ? "" : "s", now - h->started);
         h->stepped = true;
         break;
     case CR_WIRE_FAULT: take_fault(h, x, m, now); break;

@@ -18,6 +18,14 @@ has_out "  --sample_rows ...flag of crank check..."
 run crank help TORCH_MANUAL
 ends 0
 has_out "  TORCH_MANUAL_SEED ...environment variable ..."
+# the whole name of a variable has its whole text
+run crank help CRANK_RINGS
+ends 0
+has_out "  CRANK_RINGS"
+has_out "      off: ranks of one machine talk through MPI only, not through shared memory..."
+run crank help NUMPY_MANUAL_SEED
+ends 0
+has_out "variables of TorchEasyRec that have no effect here:"
 # what many messages have is one row
 run crank help embedding_di
 ends 0
