@@ -35,6 +35,9 @@ const char *cr_nearest(const char *word, const char *(*next)(const void *ctx, si
 /* Strict number parsing of exactly n bytes; false when anything is left over or out of range. */
 bool cr_parse_i64(const char *s, size_t n, int64_t *out);
 bool cr_parse_u64(const char *s, size_t n, uint64_t *out);
+/* cr_parse_size reads a size above 0 as people write it: 64GB, 1.5 TB, 512MiB; a plain number is
+ * bytes. */
+bool cr_parse_size(const char *text, double *out);
 /* cr_whole_part returns the length of the integer in "7.0" or "7.", forms that tools write which
  * know only floats: the length without the point and its zeros. For any other text it returns n. */
 size_t cr_whole_part(const char *s, size_t n);

@@ -32,6 +32,25 @@ bool cr_parse_u64(const char *s, size_t n, uint64_t *out) {
     return true;
 }
 
+bool cr_parse_size(const char *text, double *out) {
+    static const char units[] = "KMGTP";
+    char *end;
+    double x = strtod(text, &end);
+    if (end == text || !(x > 0)) return false;
+    while (*end == ' ')
+        end++;
+    const char *unit = *end ? strchr(units, *end >= 'a' ? *end - 'a' + 'A' : *end) : NULL;
+    if (unit) {
+        bool binary = end[1] == 'i';
+        for (const char *u = units; u <= unit; u++)
+            x *= binary ? 1024 : 1000;
+        end += 1 + binary;
+    }
+    if (*end == 'B' || *end == 'b') end++;
+    *out = x;
+    return *end == 0 && x < 1e18;
+}
+
 bool cr_parse_i64(const char *s, size_t n, int64_t *out) {
     bool minus = n > 0 && s[0] == '-';
     uint64_t v;

@@ -53,30 +53,10 @@ static const cr_opt opts[] = {
     CR_OPT_END,
 };
 
-/* Reads 64GB, 1.5 TB, 512MiB; a plain number is bytes. */
-static bool read_size(const char *text, double *out) {
-    static const char units[] = "KMGTP";
-    char *end;
-    double x = strtod(text, &end);
-    if (end == text || !(x > 0)) return false;
-    while (*end == ' ')
-        end++;
-    const char *unit = *end ? strchr(units, *end >= 'a' ? *end - 'a' + 'A' : *end) : NULL;
-    if (unit) {
-        bool binary = end[1] == 'i';
-        for (const char *u = units; u <= unit; u++)
-            x *= binary ? 1024 : 1000;
-        end += 1 + binary;
-    }
-    if (*end == 'B' || *end == 'b') end++;
-    *out = x;
-    return *end == 0 && x < 1e18;
-}
-
 static cr_code size_of(cr_ui *ui, const char *flag, const char *text, double *out) {
     const char *example = strcmp(flag, "memory") == 0 ? "64GB" : "3GB";
     if (!text) return CR_OK;
-    if (!read_size(text, out))
+    if (!cr_parse_size(text, out))
         return cr_ui_wrong(ui, "--%s '%s' is no size above 0; write for example %s", flag, text,
                            example);
     if (*out < LEAST_BARE && !strpbrk(text, "KMGTPkmgtpBb"))

@@ -43,8 +43,8 @@ static const cr_opt opts[] = {
               "another name for --model"),
     CR_OPT_(args, opt, CR_O_LIST, 'o', 0, "KEY=VALUE", NULL, "none", 0, 0,
             "one edit in PaddleRec's keys, runner.epochs=2; may be repeated"),
-    CR_OPT_(args, backend, CR_O_STR, 'b', CR_O_LATER, "FILE", NULL, NULL, 0, 0,
-            "backend.yaml: hand the job to a cluster"),
+    CR_OPT_(args, backend, CR_O_STR, 'b', CR_O_PATH, "FILE", NULL, "none", 0, 0,
+            "backend.yaml: hand the job to a cluster, as crank submit does"),
     CR_OPT_BOOL(args, infer, 0, "evaluate the saved epochs, as tools/infer.py does"),
     CR_OPT_STR(args, compat, 0, "NAME", "none",
                "paddlerec: the models as PaddleRec ships them, with their mistakes"),
@@ -425,6 +425,19 @@ static cr_code launch(cr_ui *ui, const args *a, const cr_paddle_run *r) {
     return CR_OK;
 }
 
+/* Goes on as `crank submit`. */
+static cr_code submit(cr_ui *ui, const args *a) {
+    if (a->opt.n)
+        return cr_ui_wrong(ui, "-o %s does not reach the nodes of a cluster; edit %s", a->opt.v[0],
+                           a->model);
+    for (int i = 0; ui->cmds[i]; i++)
+        if (strcmp(ui->cmds[i]->name, "submit") == 0) ui->next = ui->cmds[i];
+    add_word(ui, "--pipeline_config_path", a->model);
+    add_word(ui, "--backend", a->backend);
+    if (ui->quiet) add_word(ui, "--quiet", NULL);
+    return CR_OK;
+}
+
 static const char *own_env(const char *name) {
     return getenv(name);
 }
@@ -472,6 +485,7 @@ static cr_code run(cr_ui *ui, const void *flags) {
     int n;
     if (a->compat && strcmp(a->compat, "paddlerec") != 0)
         return cr_ui_wrong(ui, "--compat is '%s' and must be paddlerec", a->compat);
+    if (a->backend) return submit(ui, a);
     cr_dialect_opts o = {.set = a->opt.v, .n_set = a->opt.n};
     CR_TRY(cr_paddle_runs(a->model, &o, a->infer, &ui->arena, &runs, &n, &ui->diag));
     CR_TRY(find_launch(ui, runs, n, &start));
@@ -489,6 +503,7 @@ static const char *const examples[] = {
     "crank run -m config.yaml -o runner.epochs=1 hyper_parameters.optimizer.learning_rate=0.01",
     "crank python -u ../../../tools/infer.py -m config.yaml",
     "crank python -m paddlerec.run -m config.yaml",
+    "crank run -m config.yaml -b backend.yaml",
     NULL,
 };
 

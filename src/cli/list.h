@@ -13,6 +13,9 @@
     X(export)                                                                                      \
     X(predict)                                                                                     \
     X(launch)                                                                                      \
+    X(submit)                                                                                      \
+    X(jobs)                                                                                        \
+    X(bundle)                                                                                      \
     X(run)                                                                                         \
     X(check)                                                                                       \
     X(plan)                                                                                        \

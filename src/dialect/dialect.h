@@ -22,6 +22,7 @@ typedef struct cr_dialect_opts {
     const char *runner, *phase; /* PaddleRec: which of them; NULL: the first that fits */
     bool compat;                /* the model as the other program ships it, with its mistakes */
     bool servers;               /* the run has parameter servers */
+    bool elsewhere;             /* the data is on other machines: its folders need not be here */
     const char *const *set;     /* n_set edits key=value */
     int n_set;
 } cr_dialect_opts;

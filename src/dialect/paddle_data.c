@@ -262,6 +262,8 @@ static void put_path(cr_pd *p, const char *key, const char *dir, cr_loc at) {
                     dir);
     else if (strchr(dir, ','))
         cr_pd_wrong(p, at, "the name of the folder '%s' has a comma; rename it", dir);
+    else if (!cr_path_is_dir(dir) && p->o->elsewhere)
+        cr_pd_put(p, at, "%s: %s", key, cr_pd_names(p, &dir, 1));
     else if (!cr_path_is_dir(dir))
         cr_pd_wrong(p, at, "'%s' is not a folder; name the folder of the data files", dir);
     else {

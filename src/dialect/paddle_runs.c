@@ -4,7 +4,7 @@
  *
  * local_cluster_train starts servers and workers on this machine. On a node of a cluster
  * (PADDLE_PADDLEREC_ROLE=WORKER) cluster_train trains with those that the platform has started;
- * elsewhere it would submit a job, which crank does not do yet.
+ * elsewhere it submits a job (src/submit), and this file refuses it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static bool check_class(cr_pd *p, cr_pd_map runner, const char *name) {
     }
     if (strcmp(classes[k], "cluster_train") == 0 && !is_worker()) {
         cr_pd_wrong(p, at,
-                    "runner '%s' submits a job to a cluster, which crank does not do yet; set "
+                    "runner '%s' submits a job to a cluster; give -b backend.yaml, set "
                     "PADDLE_PADDLEREC_ROLE=WORKER in the environment to train here, or run "
                     "another runner",
                     name);

@@ -191,6 +191,18 @@ const cr_env cr_envs[] = {
      "set by `crank launch`: the number of ranks whose rows make the global batch, also when a "
      "restarted job has fewer or more",
      NULL, false},
+    {"CRANK_JOBS_DIR", CR_ENV_TEXT, NULL, NULL,
+     "folder in which `crank submit` keeps what `crank jobs` shows; otherwise `~/.crank/jobs`", NULL,
+     false},
+    {"PADDLECLOUD_AK", CR_ENV_TEXT, NULL, NULL,
+     "`crank submit` to PaddleCloud: the access key, where `backend.yaml` has none", NULL, false},
+    {"PADDLECLOUD_SK", CR_ENV_TEXT, NULL, NULL, "the same: the secret key", NULL, false},
+    {"PADDLECLOUD_FS_UGI", CR_ENV_TEXT, NULL, NULL,
+     "the same: user and password of the file system", NULL, false},
+    {"PATH", CR_ENV_TEXT, NULL, NULL, "`crank submit` looks for the cluster's client there", NULL,
+     false},
+    {"TMPDIR", CR_ENV_TEXT, NULL, NULL, "`crank bundle` works there; otherwise in `/tmp`", NULL,
+     false},
     {"CRANK_JOB_SECRET", CR_ENV_TEXT, NULL, NULL,
      "the secret by which the nodes of `crank launch` know each other, at least 16 bytes; "
      "`--secret_file` wins",

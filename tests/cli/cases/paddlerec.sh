@@ -235,7 +235,7 @@ ends 0
 sed 's/^mode: .*/mode: cluster/' old/dnn/config.yaml >old/dnn/cluster.yaml
 run crank run -m old/dnn/cluster.yaml
 ends 2
-has_err "old/dnn/cluster.yaml:...: runner 'cluster' submits a job to a cluster, which crank does not do yet; set PADDLE_PADDLEREC_ROLE=WORKER ..."
+has_err "old/dnn/cluster.yaml:...: runner 'cluster' submits a job to a cluster; give -b backend.yaml, set PADDLE_PADDLEREC_ROLE=WORKER ..."
 run env PADDLE_PADDLEREC_ROLE=WORKER crank run -m old/dnn/cluster.yaml -o runner.cluster.fleet_mode=collective
 ends 0
 has_err "old/dnn/cluster.yaml:...: warning: runner 'cluster' trains without parameter servers; as several processes it starts with 'crank launch --nproc-per-node N -- run ...'"

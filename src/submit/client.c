@@ -1,0 +1,132 @@
+/*
+ * client.c - runs the programs of clusters: with a time limit, and with their output read.
+ *
+ * A program runs in a process group of its own, so that the end of its time ends what it started
+ * too. Its standard input is empty: a client that asks a question gets no answer and does not wait.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/shown.h"
+#include "submit/submit_int.h"
+
+#define MOST  ((size_t)16 << 20) /* bytes of output that are kept */
+#define SHORT 20.0               /* seconds for a question such as --version */
+
+extern char **environ;
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Reads until the other end is closed; false: the time is over. */
+static bool read_all(int fd, double until, cr_buf *out) {
+    char part[4096];
+    for (;;) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        double left = until - now();
+        if (until > 0 && left <= 0) return false;
+        int ready = poll(&p, 1, until > 0 ? (int)(1000 * left) + 1 : -1);
+        if (ready < 0 && errno != EINTR) return true;
+        if (ready <= 0) continue;
+        ssize_t k = read(fd, part, sizeof part);
+        if (k < 0 && errno == EINTR) continue;
+        if (k <= 0) return true;
+        if (out->n < MOST) cr_buf_add(out, part, (size_t)k);
+    }
+}
+
+/* Waits for the end; false: the time is over. */
+static bool wait_end(pid_t pid, double until, int *status) {
+    for (;;) {
+        pid_t k = waitpid(pid, status, until > 0 ? WNOHANG : 0);
+        if (k == pid || (k < 0 && errno != EINTR)) return true;
+        if (until > 0 && now() >= until) return false;
+        if (k == 0) nanosleep(&(struct timespec){.tv_nsec = 10 * 1000 * 1000}, NULL);
+    }
+}
+
+cr_code cr_client_run(cr_arena *a, const cr_client_opts *o, cr_ran *out, cr_err *err) {
+    posix_spawn_file_actions_t f;
+    posix_spawnattr_t attr;
+    sigset_t none;
+    int fd[2] = {-1, -1}, status = 0;
+    pid_t pid;
+    *out = (cr_ran){.exit_code = -1, .out = ""};
+    if (!o->pass && pipe2(fd, O_CLOEXEC) != 0)
+        return cr_fail(err, CR_EIO, "cannot make a pipe: %s", strerror(errno));
+    sigemptyset(&none);
+    posix_spawn_file_actions_init(&f);
+    posix_spawnattr_init(&attr);
+    short flags = POSIX_SPAWN_SETSIGMASK;
+    posix_spawnattr_setsigmask(&attr, &none);
+    if (!o->stay) {
+        flags |= POSIX_SPAWN_SETPGROUP;
+        posix_spawnattr_setpgroup(&attr, 0);
+    }
+    posix_spawnattr_setflags(&attr, flags);
+    if (o->dir) posix_spawn_file_actions_addchdir_np(&f, o->dir);
+    posix_spawn_file_actions_addopen(&f, 0, "/dev/null", O_RDONLY, 0);
+    if (!o->pass) posix_spawn_file_actions_adddup2(&f, fd[1], 1);
+    if (!o->pass && o->merged) posix_spawn_file_actions_adddup2(&f, fd[1], 2);
+    int e = posix_spawnp(&pid, o->argv[0], &f, &attr, o->argv, environ);
+    posix_spawnattr_destroy(&attr);
+    posix_spawn_file_actions_destroy(&f);
+    if (fd[1] >= 0) close(fd[1]);
+    if (e != 0) {
+        if (fd[0] >= 0) close(fd[0]);
+        return cr_fail(err, CR_EIO, "cannot start %s: %s; is it installed and on PATH?",
+                       cr_shown(a, o->argv[0]), strerror(e));
+    }
+    double until = o->timeout_s > 0 ? now() + o->timeout_s : 0;
+    cr_buf text;
+    cr_buf_init(&text);
+    out->late = fd[0] >= 0 && !read_all(fd[0], until, &text);
+    if (!out->late) out->late = !wait_end(pid, until, &status);
+    if (out->late) {
+        (void)kill(o->stay ? pid : -pid, SIGKILL);
+        (void)wait_end(pid, 0, &status);
+    }
+    if (fd[0] >= 0) close(fd[0]);
+    if (WIFEXITED(status)) out->exit_code = WEXITSTATUS(status);
+    if (text.n) out->out = cr_arena_strndup(a, text.data, text.n);
+    cr_buf_clear(&text);
+    return CR_OK;
+}
+
+const char *cr_client_path(cr_arena *a, const char *name) {
+    const char *path = getenv("PATH");
+    if (strchr(name, '/')) return access(name, X_OK) == 0 ? name : NULL;
+    for (const char *p = path ? path : "/usr/bin:/bin"; *p;) {
+        size_t n = strcspn(p, ":");
+        const char *full = cr_arena_printf(a, "%.*s/%s", n ? (int)n : 1, n ? p : ".", name);
+        if (access(full, X_OK) == 0 && !cr_path_is_dir(full)) return full;
+        p += n + (p[n] == ':');
+    }
+    return NULL;
+}
+
+const char *cr_client_line(cr_arena *a, const char *dir, const char *words) {
+    char *argv[32];
+    int n = 0;
+    char *save, *copy = cr_arena_strdup(a, words);
+    for (char *w = strtok_r(copy, " ", &save); w && n < 31; w = strtok_r(NULL, " ", &save))
+        argv[n++] = w;
+    argv[n] = NULL;
+    cr_ran ran;
+    cr_err err;
+    cr_client_opts o = {.dir = dir, .argv = argv, .merged = true, .timeout_s = SHORT};
+    if (n == 0 || cr_client_run(a, &o, &ran, &err) != CR_OK || ran.exit_code != 0) return NULL;
+    return cr_arena_strndup(a, ran.out, strcspn(ran.out, "\n"));
+}

@@ -1,0 +1,79 @@
+/*
+ * here.c - see here.h. run.sh is started in a session of its own, so that it outlives the shell of
+ * the person who submits it; its number is the job's id. It leaves its exit code in `exit_code`,
+ * and its output in job.log.
+ */
+#include "submit/here.h"
+
+#include <string.h>
+
+static cr_code put(cr_submit *s, const char *name, cr_buf *b, cr_err *err) {
+    cr_code code = cr_folder_put(s, name, b, err);
+    cr_buf_reset(b);
+    return code;
+}
+
+static cr_code write_all(cr_submit *s, const char *line, const char *prepare, cr_buf *b,
+                         cr_err *err) {
+    const cr_place_conf *k = s->keys;
+    cr_buf_str(b, "#!/bin/sh\n# run.sh - what the job runs; job.sh starts it in the background.\n");
+    cr_place_env(s, b);
+    cr_buf_printf(b, "cd %s || exit 1\n", cr_sh(s->a, *k->work_dir ? k->work_dir : s->here));
+    cr_buf_printf(b, "%s &\npid=$!\ntrap 'kill -TERM $pid' TERM INT\n", line);
+    cr_buf_str(b, "wait $pid\ncode=$?\n"
+                  "# a signal ends the first wait only\n"
+                  "while kill -0 $pid 2>/dev/null; do wait $pid; code=$?; done\n");
+    cr_buf_printf(b, "echo $code >%s\nexit $code\n",
+                  cr_sh(s->a, cr_arena_printf(s->a, "%s/exit_code", s->dir)));
+    CR_TRY(put(s, "run.sh", b, err));
+    cr_buf_str(b, "#!/bin/sh\n# job.sh - starts the job; run it again after changes: sh job.sh\n"
+                  "cd \"$(dirname \"$0\")\" || exit 1\n"
+                  "if [ -s .answer ] && kill -0 \"$(cat .answer)\" 2>/dev/null; then\n"
+                  "    echo \"the job runs already, as process $(cat .answer)\" >&2\n"
+                  "    exit 1\n"
+                  "fi\n"
+                  "rm -f exit_code\n");
+    cr_buf_str(b, prepare);
+    cr_buf_str(b, "setsid sh run.sh >>job.log 2>&1 </dev/null &\necho $! >.answer\ncat .answer\n");
+    CR_TRY(put(s, "job.sh", b, err));
+    cr_buf_str(b, "#!/bin/sh\n# .jobs.sh VERB ID - what 'crank jobs' asks about the job\n"
+                  "case $1 in\n"
+                  "state)\n"
+                  "    if [ -s exit_code ] && [ \"$(cat exit_code)\" -eq 0 ]; then echo COMPLETED\n"
+                  "    elif [ -s exit_code ]; then echo \"FAILED\"\n"
+                  "    elif kill -0 \"$2\" 2>/dev/null; then echo RUNNING\n"
+                  "    else echo LOST; fi\n"
+                  "    ;;\n"
+                  "logs) cat job.log ;;\n"
+                  "follow)\n"
+                  "    tail -n +1 -f job.log &\n"
+                  "    tail=$!\n"
+                  "    trap 'kill $tail' INT TERM\n"
+                  "    while [ ! -s exit_code ] && kill -0 \"$2\" 2>/dev/null; do sleep 0.2; done\n"
+                  "    sleep 0.5\n"
+                  "    kill $tail\n"
+                  "    ;;\n"
+                  "stop)\n"
+                  "    kill -TERM \"$2\"\n"
+                  "    for i in $(seq 600); do\n"
+                  "        kill -0 \"$2\" 2>/dev/null || exit 0\n"
+                  "        sleep 0.1\n"
+                  "    done\n"
+                  "    kill -KILL \"-$2\"\n"
+                  "    ;;\n"
+                  "esac\n");
+    return put(s, ".jobs.sh", b, err);
+}
+
+cr_code cr_here_write(cr_submit *s, const char *line, const char *prepare, cr_err *err) {
+    cr_buf b;
+    cr_buf_init(&b);
+    cr_code code = write_all(s, line, prepare, &b, err);
+    cr_buf_clear(&b);
+    return code;
+}
+
+const char *cr_here_answer(cr_submit *s, const char *text) {
+    size_t n = strspn(text, "0123456789");
+    return n && (text[n] == '\n' || !text[n]) ? cr_arena_strndup(s->a, text, n) : NULL;
+}

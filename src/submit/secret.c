@@ -1,0 +1,59 @@
+/*
+ * secret.c - keys and passwords: from backend.yaml, the environment, or a file of mode 0600.
+ *
+ * A value in backend.yaml wins, then the variable, then the file. No function of this folder
+ * prints or logs such a text; the messages name the key and the place only.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "submit/submit_int.h"
+
+#define MOST 65536 /* bytes of a file of secrets */
+
+/* Finds `key=value` in the text; NULL: there is none. */
+static const char *find_line(cr_arena *a, const char *text, const char *key) {
+    size_t n = strlen(key);
+    while (*text) {
+        size_t line = strcspn(text, "\n");
+        if (line > n && strncmp(text, key, n) == 0 && text[n] == '=') {
+            size_t end = line;
+            while (end > n + 1 && strchr(" \t\r", text[end - 1]))
+                end--;
+            return cr_arena_strndup(a, text + n + 1, end - n - 1);
+        }
+        text += line + (text[line] == '\n');
+    }
+    return NULL;
+}
+
+cr_code cr_secret_find(cr_submit *s, cr_secret *v, int n) {
+    const char *path = s->o->secrets, *text = "";
+    cr_buf b;
+    cr_err err;
+    bool any = false;
+    cr_buf_init(&b);
+    if (path && !cr_owner_only(path) && cr_path_exists(path)) {
+        cr_submit_wrong(s, (cr_loc){path, 0, 0},
+                        "others on this machine can read these secrets; run 'chmod 600 %s'", path);
+    } else if (path) {
+        if (cr_file_read(path, MOST, &b, &err) != CR_OK)
+            cr_diag_add(s->diag, CR_SEV_ERROR, err.code, (cr_loc){path, 0, 0}, "%s", err.msg);
+        else
+            text = cr_arena_strndup(s->a, b.data ? b.data : "", b.n);
+    }
+    cr_buf_clear(&b);
+    for (int i = 0; i < n; i++) {
+        const char *given = v[i].text && *v[i].text ? v[i].text : NULL;
+        const char *env = getenv(v[i].env), *line = find_line(s->a, text, v[i].key);
+        any = any || given;
+        v[i].text = given ? given : env && *env ? env : line ? line : "";
+    }
+    if (any && !cr_owner_only(s->o->backend))
+        cr_submit_warn(s, (cr_loc){s->o->backend, 0, 0},
+                       "it holds secrets and others on this machine can read it; run 'chmod 600 "
+                       "%s', or give them by %s or --secrets FILE",
+                       s->o->backend, v[0].env);
+    return CR_OK;
+}

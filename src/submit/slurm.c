@@ -1,0 +1,176 @@
+/*
+ * slurm.c - Slurm: a script for sbatch with one launcher per node.
+ *
+ * The job is requeued after a lost node and before its time limit: the batch shell gets SIGUSR1,
+ * sends SIGTERM to the launchers, which save a checkpoint, and asks for a requeue. --continue_train
+ * goes on from there. The folder must be one that the nodes see, as sbatch's own output is.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/shown.h"
+#include "submit/list.h"
+
+typedef struct keys {
+    CR_PLACE_MEMBERS;
+    const char *time, *partition, *account, *qos, *gres, *constraint, *dependency, *array, *mem;
+    int64_t signal_seconds;
+    bool requeue, exclusive;
+    const cr_conf_node *options;
+} keys;
+static const cr_field fields[] = {
+    CR_PLACE_ROWS(keys, "bundle"),
+    CR_STR(keys, time, "", 0, "limit of the job: 24:00:00"),
+    CR_STR(keys, partition, "", 0, "partition"),
+    CR_STR(keys, account, "", 0, "account"),
+    CR_STR(keys, qos, "", 0, "quality of service"),
+    CR_STR(keys, gres, "", 0, "generic resources: gpu:4"),
+    CR_STR(keys, constraint, "", 0, "features that nodes must have"),
+    CR_STR(keys, dependency, "", 0, "afterok:4711"),
+    CR_STR(keys, array, "", 0, "0-3: several jobs; SLURM_ARRAY_TASK_ID tells which"),
+    CR_STR(keys, mem, "", 0, "memory of a node, as sbatch takes it: 64G"),
+    CR_INT(
+        keys, signal_seconds, 120, 0, 86400, 0,
+        "seconds before the limit at which a checkpoint is saved and the job requeued; 0: never"),
+    CR_BOOL(keys, requeue, true, 0, "requeue after a lost node"),
+    CR_BOOL(keys, exclusive, false, 0, "no other jobs on the nodes"),
+    CR_TREE(keys, options, 0, "more options of sbatch: [--nice=100]"),
+    CR_END,
+};
+static const cr_msg msg = {"slurm", "A job of Slurm", fields, sizeof(keys), false, true, NULL,
+                           NULL};
+
+static void check(cr_submit *s) {
+    keys *k = s->keys;
+    const cr_conf_node *v = cr_unboxed(k->options);
+    cr_place_check(s, true, false);
+    for (size_t i = 0; v && v->kind == CR_NODE_LIST && i < v->n; i++)
+        if (v->v[i].val->kind != CR_NODE_SCALAR || strncmp(v->v[i].val->text, "--", 2) != 0 ||
+            strchr(v->v[i].val->text, '\n'))
+            cr_submit_wrong(s, v->v[i].at, "options: an option of sbatch begins with --");
+    if (v && v->kind != CR_NODE_LIST) cr_submit_wrong(s, v->at, "options is a list: [--nice=100]");
+    const char *texts[] = {k->time,       k->partition,  k->account, k->qos, k->gres,
+                           k->constraint, k->dependency, k->array,   k->mem};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (strpbrk(texts[i], " \t\n"))
+            cr_submit_wrong(s, k->base.at, "'%s' holds a blank; a directive of sbatch is one word",
+                            cr_shown(s->a, texts[i]));
+    if (k->signal_seconds > 0 && *k->time && !k->requeue)
+        cr_submit_warn(s, cr_conf_at(k, "requeue"),
+                       "without requeue the job ends at its time limit; a checkpoint is saved");
+}
+
+static void directive(cr_buf *b, const char *name, const char *value) {
+    if (*value) cr_buf_printf(b, "#SBATCH --%s=%s\n", name, value);
+}
+
+static void script(cr_submit *s, cr_buf *b) {
+    const keys *k = s->keys;
+    const cr_conf_node *v = cr_unboxed(k->options);
+    cr_buf_str(b, "#!/bin/bash\n");
+    directive(b, "job-name", s->name);
+    cr_buf_printf(b,
+                  "#SBATCH --nodes=%lld\n#SBATCH --ntasks-per-node=1\n"
+                  "#SBATCH --cpus-per-task=%lld\n",
+                  (long long)k->nodes, (long long)(k->ranks_per_node * k->threads_per_rank));
+    directive(b, "time", k->time);
+    directive(b, "partition", k->partition);
+    directive(b, "account", k->account);
+    directive(b, "qos", k->qos);
+    directive(b, "gres", k->gres);
+    directive(b, "constraint", k->constraint);
+    directive(b, "dependency", k->dependency);
+    directive(b, "array", k->array);
+    directive(b, "mem", k->mem);
+    if (k->exclusive) cr_buf_str(b, "#SBATCH --exclusive\n");
+    cr_buf_printf(b, "#SBATCH --%s\n", k->requeue ? "requeue" : "no-requeue");
+    cr_buf_str(b, "#SBATCH --open-mode=append\n");
+    if (k->signal_seconds > 0)
+        cr_buf_printf(b, "#SBATCH --signal=B:USR1@%lld\n", (long long)k->signal_seconds);
+    cr_buf_printf(b, "#SBATCH --output=%s/job-%%j.out\n", s->dir);
+    for (size_t i = 0; v && v->kind == CR_NODE_LIST && i < v->n; i++)
+        cr_buf_printf(b, "#SBATCH %s\n", v->v[i].val->text);
+    cr_place_env(s, b);
+    cr_buf_printf(b, "cd %s || exit 1\n", cr_sh(s->a, *k->work_dir ? k->work_dir : s->here));
+    const char *flags =
+        cr_arena_printf(s->a, "--master_port %lld --secret_file %s", (long long)k->master_port,
+                        cr_sh(s->a, cr_arena_printf(s->a, "%s/secret", s->dir)));
+    cr_buf_printf(b, "srun %s &\npid=$!\n", cr_place_launch(s, s->dir, flags));
+    cr_buf_str(b, "# before the time limit: save a checkpoint and go on later\n"
+                  "limit() {\n"
+                  "    kill -TERM $pid\n"
+                  "    wait $pid\n");
+    if (k->requeue) cr_buf_str(b, "    scontrol requeue $SLURM_JOB_ID\n");
+    cr_buf_str(b, "    exit 0\n"
+                  "}\n"
+                  "trap limit USR1\n"
+                  "wait $pid\n");
+}
+
+static cr_code put(cr_submit *s, const char *name, cr_buf *b, cr_err *err) {
+    cr_code code = cr_folder_put(s, name, b, err);
+    cr_buf_reset(b);
+    return code;
+}
+
+static cr_code write_all(cr_submit *s, cr_buf *b, cr_err *err) {
+    script(s, b);
+    CR_TRY(put(s, "job.sbatch", b, err));
+    cr_buf_str(b,
+               "#!/bin/sh\n# job.sh - submits this folder; run it again after changes: sh job.sh\n"
+               "cd \"$(dirname \"$0\")\" || exit 1\n");
+    cr_place_prepare(s, b, true);
+    cr_buf_str(b, "sbatch --parsable job.sbatch >.answer\ncode=$?\ncat .answer\nexit $code\n");
+    CR_TRY(put(s, "job.sh", b, err));
+    cr_buf_str(b,
+               "#!/bin/sh\n# .jobs.sh VERB ID - what 'crank jobs' asks Slurm\n"
+               "case $1 in\n"
+               "state)\n"
+               "    state=$(squeue -h -j \"$2\" -o %T 2>/dev/null | head -n 1)\n"
+               "    [ -n \"$state\" ] || state=$(sacct -n -X -P -j \"$2\" -o State 2>/dev/null | "
+               "head -n 1)\n"
+               "    [ -n \"$state\" ] || state=$(scontrol show job \"$2\" 2>/dev/null | sed -n "
+               "'s/.*JobState=\\([A-Z_]*\\).*/\\1/p')\n"
+               "    echo \"$state\"\n"
+               "    ;;\n"
+               "logs) cat \"job-$2.out\" ;;\n"
+               "follow)\n"
+               "    until [ -e \"job-$2.out\" ] || [ -z \"$(squeue -h -j \"$2\" 2>/dev/null)\" ]; "
+               "do sleep 1; done\n"
+               "    tail -n +1 -f \"job-$2.out\" &\n"
+               "    tail=$!\n"
+               "    trap 'kill $tail' INT TERM\n"
+               "    while [ -n \"$(squeue -h -j \"$2\" 2>/dev/null)\" ]; do sleep 1; done\n"
+               "    sleep 1\n"
+               "    kill $tail\n"
+               "    ;;\n"
+               "stop) scancel \"$2\" ;;\n"
+               "esac\n");
+    return put(s, ".jobs.sh", b, err);
+}
+
+static cr_code write_files(cr_submit *s, cr_err *err) {
+    cr_buf b;
+    cr_buf_init(&b);
+    cr_code code = write_all(s, &b, err);
+    cr_buf_clear(&b);
+    return code;
+}
+
+/* `sbatch --parsable` prints 12345 or 12345;cluster. */
+static const char *answer(cr_submit *s, const char *text) {
+    size_t n = strspn(text, "0123456789");
+    if (n == 0 || (text[n] && text[n] != '\n' && text[n] != ';')) return NULL;
+    return cr_arena_strndup(s->a, text, n);
+}
+
+const cr_backend cr_backend_slurm = {
+    .name = "slurm",
+    .help = "Slurm, by sbatch",
+    .msg = &msg,
+    .client = "sbatch",
+    .version = "sbatch --version",
+    .check = check,
+    .write = write_files,
+    .answer = answer,
+};

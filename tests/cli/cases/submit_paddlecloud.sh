@@ -1,0 +1,185 @@
+# crank submit and crank run -b to PaddleCloud: the three kinds of backend.yaml, all mistakes at once, the client's answers, secrets
+
+. "$CLI/submit/backends.sh"
+paddle_config cpu ps '{workspace}/train_data'
+standin
+# ---- the three kinds: the folders byte for byte ----
+for kind in mpi k8s_collective k8s_ps; do
+    case $kind in
+    mpi) paddle_config cpu ps '{workspace}/train_data' ;;
+    k8s_collective) paddle_config gpu collective '{workspace}/afs/data' ;;
+    k8s_ps) paddle_config cpu ps '{workspace}/afs/data' ;;
+    esac
+    backend_$kind >backend.yaml
+    chmod 600 backend.yaml
+    rm -rf ctr_*
+    run crank run -m config.yaml -b backend.yaml
+    ends 0
+    folder=$(echo ctr_[0-9]*)
+    [ ${#folder} -eq 16 ] || fail "the folder is called $folder"
+    has_out "The task submission folder is generated at $PWD/$folder"
+    has_out "the folder holds secrets: only you can read it (mode 0700)"
+    [ "$(stat -c %a "$folder")" = 700 ] || fail "the folder can be read by others"
+    for f in "$folder"/* "$folder"/.jobs.sh; do [ "$(stat -c %a "$f")" = 600 ] || fail "$f can be read by others"; done
+    [ -s "$folder/crank_secret" ] || fail "there is no secret of the job"
+    mkdir got.$kind
+    cp "$folder"/*.sh "$folder/config.ini" "$folder/.jobs.sh" got.$kind
+    same "$CLI/submit/$kind" got.$kind
+    same "$CLI/submit/$kind.call" call
+    same "$folder" call.files -x .answer -x .jobs.sh
+    sed -n '/before_submit/,$p' "$out" >lines
+    case $kind in
+    mpi) set -- cpu mpi ;;
+    k8s_collective) set -- gpu k8s ;;
+    k8s_ps) set -- cpu k8s ;;
+    esac
+    cat >wanted <<END
+before_submit
+gen $1 before_hook.sh
+gen $2_config.ini
+gen $2_job.sh
+gen end_hook.sh
+check begins ...
+check passed
+job ready
+{"groupName": "paddle", "jobId": "job-4711", "userId": "u-1"}
+end submit
+job id: job-4711
+next  crank jobs logs -f job-4711
+END
+    same wanted lines
+    # neither the keys nor the password are shown
+    for secret in AKAKAK SKSKSK 'pa#ss&w\ord'; do
+        if grep -qF "$secret" "$out" "$err"; then fail "$secret is shown"; fi
+        if grep -rqF "$secret" "$HOME/.crank"; then fail "$secret is kept"; fi
+    done
+done
+
+# ---- jobs ----
+run crank jobs list
+ends 0
+has_out "...job-4711  ctr_...  PaddleCloud  running..."
+run crank jobs show last
+has_out "state      running"
+has_out "last step  40"
+has_out "config     config.yaml"
+run crank jobs logs job-4711
+has_out "batch: 40, auc: 0.5"
+run crank jobs stop "$folder"
+has_out "killed"
+grep -qx kill call || fail "$(cat call)"
+run crank jobs show 99
+ends 2
+has_err "...there is no job '99'; 'crank jobs list' shows the jobs that were submitted from here ..."
+
+# ---- by hand, after an edit ----
+sed 's/job_name="ctr"/job_name="edited"/' "$folder/job.sh" >job.new
+cat job.new >"$folder/job.sh"
+(cd "$folder" && run sh job.sh) || exit 1
+grep -qx edited call || fail "$(cat call)"
+
+# ---- dry run: the client is not called ----
+rm -rf ctr_* call
+run crank submit config.yaml -b backend.yaml --dry-run
+ends 0
+is_gone call
+has_out "nothing was submitted (--dry-run); 'sh job.sh' in the folder does it"
+
+# ---- the client's other answers ----
+rm -rf ctr_*
+STANDIN=refusal run crank submit config.yaml -b backend.yaml
+ends 1
+has_err "error: group does not exist"
+has_err "...ctr_...: the client refused the job: job.sh ended with exit code 3; correct the files there and run 'sh job.sh' again"
+rm -rf ctr_*
+STANDIN=garbage run crank submit config.yaml -b backend.yaml
+ends 1
+has_out "<html>502 Bad Gateway</html>"
+has_err "...: the client's answer has no job id; it is in .answer, ..."
+rm -rf ctr_*
+STANDIN=hang run crank submit config.yaml -b backend.yaml --timeout 1
+ends 1
+has_err "...: job.sh gave no answer within 1 s and was ended; the cluster may have taken the job all the same..."
+run crank submit config.yaml -b backend.yaml --timeout 1
+ends 1
+has_err "...: the folder is there already, from a submission of the same minute; wait a minute, or remove it"
+rm -rf ctr_*
+
+# ---- secrets from elsewhere ----
+sed -i '/^  ak:/d; /^  sk:/d; /^  fs_ugi:/d' backend.yaml
+run env PADDLECLOUD_AK=AKAKAK PADDLECLOUD_SK=SKSKSK 'PADDLECLOUD_FS_UGI=user,pa#ss&w\ord' crank submit config.yaml -b backend.yaml
+ends 0
+folder=$(echo ctr_*)
+same "$CLI/submit/$kind/config.ini" "$folder/config.ini"
+rm -rf ctr_*
+printf 'ak=AKAKAK\nsk=SKSKSK\nfs_ugi=user,pa#ss&w\\ord\n' >keys
+chmod 644 keys
+run crank submit config.yaml -b backend.yaml
+ends 2
+has_err "backend.yaml:...: No -- FS_UGI or FS_NAME -- found in your backend.yaml, please check..."
+has_err "backend.yaml:...: No -- AK or SK -- found in your backend.yaml, please check..."
+run crank submit config.yaml -b backend.yaml --secrets keys
+ends 2
+has_err "keys: others on this machine can read these secrets; run 'chmod 600 keys'"
+chmod 600 keys
+run crank submit config.yaml -b backend.yaml --secrets keys
+ends 0
+folder=$(echo ctr_*)
+same "$CLI/submit/$kind/job.sh" "$folder/job.sh"
+rm -rf ctr_*
+run crank submit config.yaml -b backend.yaml --show-secrets
+ends 2
+
+# ---- all mistakes at once ----
+cat >bad.yaml <<'END'
+backend: PaddleCloud
+cluster_type: mpi
+config:
+  fs_nme: afs://x
+  fs_ugi: nocomma
+  train_data_path: afs://host/data
+  communicator: {FLAGS_rpc_retry_times: many}
+submit:
+  files: "*.yaml nothing*"
+  nodes: many
+  k8s-gpu-card: 2
+  start_cmd: python -m paddlerec.run -m other.yaml
+END
+sed 's/class: cluster_train/class: train/' config.yaml >train.yaml
+PATH=/usr/bin:/bin run "$CRANK" submit train.yaml -b bad.yaml
+ends 2
+has_err "bad.yaml:4:3: unknown key 'fs_nme' in config; did you mean 'fs_name'?"
+has_err "bad.yaml:5:11: fs_ugi has no comma; its form is user,password"
+has_err "bad.yaml:6:20: train_data_path has a scheme, which fs_name says; write the path alone"
+has_err "bad.yaml:7:41: FLAGS_rpc_retry_times is 'many' and must be an integer"
+has_err "bad.yaml:8:1: No -- AK or SK -- found in your backend.yaml, please check..."
+has_err "bad.yaml:9:10: files: nothing fits 'nothing*' in ..."
+has_err "bad.yaml:9:10: start_cmd reads other.yaml, and no pattern of 'files' fits it..."
+has_err "bad.yaml:10:10: nodes: 'many' is not an integer; give an integer from 1 to 4096"
+has_err "bad.yaml:11:17: warning: k8s_gpu_card has no effect with cluster_type: mpi; remove it"
+has_err "bad.yaml:3:1: warning: Job output_path not set! Please check your backend yaml."
+has_err "train.yaml:...: the runner's class is 'train', and a job of a cluster has class: cluster_train"
+has_err "train.yaml:...: warning: the nodes have the data in ./train_data and ./test_data; write data_path: ..."
+has_err "crank submit: the client 'paddlecloud' is not on PATH, and job.sh calls it; install it or extend PATH"
+is_gone ctr_*
+for pair in 'mpi gpu collective' 'k8s gpu ps' 'k8s cpu collective' 'vms cpu ps'; do
+    # shellcheck disable=SC2086
+    set -- $pair
+    paddle_config "$2" "$3" '{workspace}/train_data'
+    backend_mpi | sed "s/^cluster_type: .*/cluster_type: $1/" >backend.yaml
+    run crank submit config.yaml -b backend.yaml
+    ends 2
+    case $pair in
+    mpi*) has_err "config.yaml:...: Paddlecloud with Mpi don't support GPU training, check your config.yaml & backend.yaml..." ;;
+    'k8s gpu'*) has_err "config.yaml:...: PS-GPU on paddlecloud is not supported at this time, comming soon..." ;;
+    'k8s cpu'*) has_err "config.yaml:...: Unexpected config -> device: CPU with fleet_mode: Collective, check your config.yaml..." ;;
+    vms*) has_err "backend.yaml:2:15: cluster_type vms error, must in MPI/K8S" ;;
+    esac
+done
+printf 'backend: Slrum\n' >bad.yaml
+run crank submit config.yaml -b bad.yaml
+ends 2
+has_err "bad.yaml:1:10: Slrum can not be supported now; did you mean 'slurm'? the backends are PaddleCloud, slurm, local, hosts..."
+run crank run -m config.yaml -b bad.yaml -o runner.epochs=2
+ends 2
+has_err "...-o runner.epochs=2 does not reach the nodes of a cluster; edit config.yaml"

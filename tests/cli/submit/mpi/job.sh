@@ -1,0 +1,30 @@
+#!/bin/sh
+# job.sh - submits the files of this folder; run it again after changes: sh job.sh
+# It holds keys: keep the folder to yourself.
+unset http_proxy https_proxy
+# the nodes of this job know each other by it
+[ -s crank_secret ] || (umask 077 && head -c 32 /dev/urandom | base64 >crank_secret)
+job_name="ctr"
+group_name=""
+job_version="paddle-fluid-v1.7.1"
+start_cmd="CRANK_JOB_SECRET=\$(cat crank_secret) crank run -m config.yaml"
+wall_time="2000:00:00"
+priority="normal"
+ak="AKAKAK"
+sk="SKSKSK"
+paddlecloud job --ak "${ak}" --sk "${sk}" train \
+    --job-name "${job_name}" \
+    --mpi-priority "${priority}" \
+    --group-name "${group_name}" \
+    --mpi-wall-time "${wall_time}" \
+    --mpi-nodes 2 \
+    --is-standalone 0 \
+    --permission group \
+    --job-version "${job_version}" \
+    --job-conf config.ini \
+    --start-cmd "${start_cmd}" \
+    --files ./* \
+    --json >.answer
+code=$?
+cat .answer
+exit $code
