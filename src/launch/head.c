@@ -455,6 +455,7 @@ static bool attend(cr_head *h, int i, const cr_polls *p, double now, bool jumped
         }
     double limit = h->l->fault_s + LEASE_S;
     if (x->link.state == CR_LINK_CLOSED) {
+        h->refused = h->refused || x->link.refused;
         snprintf(why, sizeof why, "%.90s", x->link.broken);
         lose_node(h, i, why, now);
         return false;

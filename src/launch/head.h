@@ -59,6 +59,7 @@ typedef struct cr_head {
     bool stepped; /* ... and so has this one */
     bool regroup;
     double newcomer; /* when the last node came that waits for the next generation */
+    bool refused;    /* a crank launch with another secret, job or version wanted to join */
     int signal;      /* the user's; 0: none */
     bool hard;       /* ranks were killed */
     double started;

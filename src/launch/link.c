@@ -80,7 +80,7 @@ static void take_hello(cr_link *l) {
     const char *p = l->in.data + l->in_at;
     uint8_t proof[CR_PROOF];
     if (memcmp(p, MAGIC, N_MAGIC) != 0) {
-        l->refused = true;
+        l->refused = !l->is_head; /* whoever tries ports is no node of a job */
         breaks(l, "the other side is no crank launch; choose another --master_port");
         return;
     }

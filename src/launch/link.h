@@ -30,7 +30,7 @@ typedef struct cr_link {
     cr_key key, key_in, key_out;
     uint64_t n_in, n_out;
     char broken[160]; /* "": not broken */
-    bool refused;     /* of an agent: broken because one of both does not believe the other */
+    bool refused;     /* broken because one of two crank launch does not believe the other */
 } cr_link;
 
 /* cr_link_init takes over fd, which does not block. */

@@ -111,9 +111,11 @@ void cr_meet_turn(cr_head *h, double now) {
                                    at ? ", " : "; missing: node ", k);
     }
     snprintf(text, sizeof text,
-             "%d of %d nodes came to port %d in %.0f s%s; look at the messages there, or raise "
+             "%d of %d nodes came to port %d in %.0f s%s%s; look at the messages there, or raise "
              "--rdzv_conf join_timeout=SECONDS",
-             n, l->min_nodes, l->port, l->join_s, who);
+             n, l->min_nodes, l->port, l->join_s, who,
+             h->refused ? "; one with another secret, --rdzv_id or version of crank was refused"
+                        : "");
     cr_head_finish(h, h->fault.quality ? h->fault.code : 1, text, now);
 }
 

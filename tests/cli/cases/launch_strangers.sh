@@ -80,7 +80,20 @@ wait $first || code=$?
 [ $code -eq 143 ] || fail "exit code $code after SIGTERM"
 node 0 four --rdzv_conf join_timeout=1
 node_ends 1
-grep -q "crank launch: 1 of 2 nodes came to port $port in 1 s; missing: node 1" "$err.0" || fail "$(cat "$err.0")"
+grep -q "crank launch: 1 of 2 nodes came to port $port in 1 s; missing: node 1; look at the messages there" "$err.0" || fail "$(cat "$err.0")"
+# node 0 tells in the end that one with another secret came; not so of strangers
+node 0 four --rdzv_conf join_timeout=4
+"$STRANGER" 127.0.0.1 $port garbage >/dev/null
+node_ends 1
+grep -q "in 4 s; missing: node 1; look at the messages there" "$err.0" || fail "$(cat "$err.0")"
+node 0 four --rdzv_conf join_timeout=6
+"$STRANGER" 127.0.0.1 $port garbage >/dev/null # waits until the port is open
+node 1 wrong --rdzv_id other
+node_ends 2
+node_pid=$head
+rank=0
+node_ends 1
+grep -q "missing: node 1; one with another secret, --rdzv_id or version of crank was refused; look" "$err.0" || fail "$(cat "$err.0")"
 node 1 four --rdzv_conf join_timeout=1
 node_ends 1
 grep -q "crank launch: node 0 at 127.0.0.1:$port was not reached in 1 s: Connection refused; is crank launch running there, with the same --master_port?" "$err.1" || fail "$(cat "$err.1")"
