@@ -23,8 +23,7 @@
 #define ABORT_S   10
 #define READ_S    2  /* seconds that a launcher has to read the last lines of a rank */
 #define FINISH_S  90 /* more than the waits of finish in plug_mpi.c */
-/* how long a rank waits for the others in one call, when PROCESS_GROUP_TIMEOUT_SECONDS is not set
- */
+/* seconds that a rank waits for the others, when PROCESS_GROUP_TIMEOUT_SECONDS is not set */
 #define WAIT_S 1800
 
 /* What a rank tells the others in a vote. */

@@ -17,11 +17,11 @@
 
 #define PAGE 4096
 #define LINE 64
-#define ALL_RINGS                                                                                  \
-    ((size_t)64 << 20) /* bytes of all rings of a machine, at most about this many                 \
-                        */
-#define MOST  ((size_t)1 << 20)
-#define LEAST ((size_t)16 << 10)
+/* The rings of a machine take at most about ALL_RINGS bytes together, as long as one of them has
+ * LEAST. */
+#define ALL_RINGS ((size_t)64 << 20)
+#define MOST      ((size_t)1 << 20)
+#define LEAST     ((size_t)16 << 10)
 
 typedef struct counters {
     _Alignas(LINE) _Atomic uint64_t put;
