@@ -36,8 +36,25 @@ typedef enum cr_slot_form {
     CR_SLOT_VALUE,
     CR_VALUE_SLOT,
     CR_SLOT_COUNTED,
-    CR_SLOT_FIXED
+    CR_SLOT_FIXED,
+    CR_SLOT_LISTS,
+    /* one session per line, which gives several rows */
+    CR_SLOT_NEXT,
+    CR_SLOT_LAST,
+    CR_SLOT_WINDOWS
 } cr_slot_form;
+typedef enum cr_slot_sampler {
+    CR_DRAW_UNIFORM,
+    CR_DRAW_LOG_UNIFORM,
+    CR_DRAW_COUNTS
+} cr_slot_sampler;
+typedef struct cr_slot_made_conf { /* SlotMade */
+    cr_conf_base base;
+    const char *name, *value, *as_many_as, *begin_with, *other_than, *log_of, *counts;
+    int64_t count, first, last;
+    int sampler; /* cr_slot_sampler */
+    double power;
+} cr_slot_made_conf;
 typedef struct cr_slot_pair_conf { /* SlotPair */
     cr_conf_base base;
     const char *name, *ids, *weights;
@@ -49,6 +66,9 @@ typedef struct cr_slot_text_conf { /* SlotText */
     cr_strs columns;
     cr_ints widths;
     cr_msgs pairs; /* cr_slot_pair_conf */
+    const char *list_separator, *history;
+    int64_t shortest, longest, window;
+    cr_msgs made; /* cr_slot_made_conf */
 } cr_slot_text_conf;
 extern const cr_msg cr_slot_text_msg; /* slots/config.c */
 

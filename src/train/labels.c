@@ -9,9 +9,21 @@
  */
 #include "train/train_int.h"
 
+#include <string.h>
+
 #include "base/log.h"
 
 #define SOME_BATCHES 100
+
+/* Is the label a constant of the config (slot_text.made)? */
+static bool is_made(const cr_job *j, int label) {
+    const cr_slot_text_conf *st = j->root->data_config->slot_text;
+    for (int64_t i = 0; st && i < st->made.n; i++)
+        if (strcmp(((const cr_slot_made_conf *)st->made.v[i])->name,
+                   j->model->features->labels[label]) == 0)
+            return true;
+    return false;
+}
 
 void cr_label_watch_init(label_watch *w, const cr_job *j, cr_arena *a) {
     const cr_model *m = j->model;
@@ -19,7 +31,7 @@ void cr_label_watch_init(label_watch *w, const cr_job *j, cr_arena *a) {
                        .first = CR_NEW_N(a, float, m->n_losses + 1),
                        .varies = CR_NEW_N(a, bool, m->n_losses + 1)};
     for (int i = 0; i < m->n_losses; i++) {
-        w->varies[i] = m->losses[i].label < 0;
+        w->varies[i] = m->losses[i].label < 0 || is_made(j, m->losses[i].label);
         for (int k = 0; k < i; k++) /* losses of one label are one case */
             if (m->losses[k].label == m->losses[i].label) w->varies[i] = true;
         w->n_same += !w->varies[i];

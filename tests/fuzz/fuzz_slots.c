@@ -2,7 +2,8 @@
  * fuzz_slots.c - any bytes as slot text: nothing may crash, every value lies inside the block, and
  * the rows do not depend on the size of blocks.
  *
- * The first byte chooses the form, the separator and the size of blocks; the rest is the file.
+ * The first byte chooses the form, the separator and the size of blocks; the rest is the file. A
+ * second form of the same number is that of lists and sessions, with drawn columns.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -43,18 +44,14 @@ static void add_rows(cr_buf *out, const cr_chunk *c) {
         }
 }
 
-static void read_all(const char *path, const cr_data_conf *conf, size_t block, cr_buf *out) {
-    static const cr_want want[] = {{.name = "y", .type = -1},
-                                   {.name = "i", .type = -1},
-                                   {.name = "f", .type = -1},
-                                   {.name = "s", .type = -1},
-                                   {.name = "p_1", .type = -1}};
+static void read_all(const char *path, const cr_data_conf *conf, const cr_want *want, int n_want,
+                     size_t block, cr_buf *out) {
     const cr_reader_type *r = cr_reader_find("SlotDataset");
     cr_diag diag;
     cr_diag_init(&diag);
     cr_source *s;
     cr_err err = {0};
-    if (r->open(&s, conf, path, want, 5, &diag) == CR_OK) {
+    if (r->open(&s, conf, path, want, n_want, &diag) == CR_OK) {
         r->set_block(s, block);
         cr_raw raw = {0};
         cr_chunk chunk = {0};
@@ -77,8 +74,69 @@ static void read_all(const char *path, const cr_data_conf *conf, size_t block, c
     cr_diag_clear(&diag);
 }
 
+/* The forms that make columns: lists, next, last, windows. */
+static void read_made(const uint8_t *data, const char *path) {
+    cr_field_conf fields[] = {{.input_name = "history", .input_type = 6},
+                              {.input_name = "next", .input_type = 1},
+                              {.input_name = "w", .input_type = 6},
+                              {.input_name = "q", .input_type = 8}};
+    cr_slot_made_conf w = {.name = "w",
+                           .value = "",
+                           .as_many_as = "",
+                           .begin_with = "next",
+                           .other_than = "next",
+                           .log_of = "",
+                           .counts = "",
+                           .count = 2,
+                           .first = 1,
+                           .last = 1 + (data[0] >> 4),
+                           .sampler = data[0] & 8 ? CR_DRAW_LOG_UNIFORM : CR_DRAW_UNIFORM};
+    cr_slot_made_conf q = w;
+    q.name = "q";
+    q.log_of = "w";
+    q.begin_with = q.other_than = "";
+    q.count = 0;
+    void *made[] = {&w, &q}, *list[] = {&fields[0], &fields[1], &fields[2], &fields[3]};
+    static const char *const names[] = {"history", "next", "w", "q"};
+    static const char *const pairs[] = {"center", "context"};
+    int form = CR_SLOT_LISTS + (data[0] & 3);
+    bool windows = form == CR_SLOT_WINDOWS;
+    if (windows)
+        for (int i = 0; i < 2; i++) {
+            fields[i].input_name = pairs[i];
+            fields[i].input_type = 1;
+        }
+    cr_slot_text_conf text = {.form = form,
+                              .separator = data[0] & 4 ? "," : " ",
+                              .list_separator = ";",
+                              .shortest = 1,
+                              .longest = data[0] >> 6,
+                              .window = 2,
+                              .made = {made, windows ? 0 : 2}};
+    cr_data_conf conf = {.slot_text = &text, .input_fields = {list, windows ? 2 : 4}};
+    cr_want want[4] = {0};
+    for (int i = 0; i < 4; i++)
+        want[i] = (cr_want){.name = windows && i < 2 ? pairs[i] : names[i], .type = -1};
+    cr_buf a, b;
+    cr_buf_init(&a);
+    cr_buf_init(&b);
+    read_all(path, &conf, want, windows ? 2 : 4, (size_t)1 << 19, &a);
+    read_all(path, &conf, want, windows ? 2 : 4, (size_t)16 << (data[0] >> 4), &b);
+    if (a.n != b.n || (a.n && memcmp(a.data, b.data, a.n) != 0)) {
+        fprintf(stderr, "fuzz_slots: rows of form %d depend on the size of blocks\n", form);
+        abort();
+    }
+    cr_buf_clear(&a);
+    cr_buf_clear(&b);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < 1 || size > 1 << 16) return 0;
+    static const cr_want want[] = {{.name = "y", .type = -1},
+                                   {.name = "i", .type = -1},
+                                   {.name = "f", .type = -1},
+                                   {.name = "s", .type = -1},
+                                   {.name = "p_1", .type = -1}};
     cr_field_conf fields[] = {{.input_name = "y", .input_type = 1},
                               {.input_name = "i", .input_type = 6},
                               {.input_name = "f", .input_type = 8},
@@ -102,14 +160,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     cr_buf a, b;
     cr_buf_init(&a);
     cr_buf_init(&b);
-    read_all(path, &conf, (size_t)1 << 19, &a);
-    read_all(path, &conf, (size_t)16 << (data[0] >> 4), &b);
+    read_all(path, &conf, want, 5, (size_t)1 << 19, &a);
+    read_all(path, &conf, want, 5, (size_t)16 << (data[0] >> 4), &b);
     if (a.n != b.n || (a.n && memcmp(a.data, b.data, a.n) != 0)) {
         fprintf(stderr, "fuzz_slots: rows depend on the size of blocks\n");
         abort();
     }
     cr_buf_clear(&a);
     cr_buf_clear(&b);
+    read_made(data, path);
     close(fd);
     return 0;
 }

@@ -12,7 +12,74 @@ static const cr_enum_value forms[] = {
      "for every column of input_fields the number of its values and then the values", NULL},
     {"FIXED", CR_SLOT_FIXED, "the values of every column of input_fields, as many as widths says",
      NULL},
+    {"LISTS", CR_SLOT_LISTS,
+     "the columns of input_fields, with separator between them and list_separator between values",
+     NULL},
+    {"NEXT", CR_SLOT_NEXT,
+     "ids of a session; every one but the first is a row: the ids before it are the column "
+     "history, it is the column next",
+     NULL},
+    {"LAST", CR_SLOT_LAST, "the same, and only the last id of a session is a row", NULL},
+    {"WINDOWS", CR_SLOT_WINDOWS,
+     "ids of a session; every pair of near ids is a row, with the columns center and context",
+     NULL},
     {NULL, 0, NULL, NULL},
+};
+
+static const cr_enum_value samplers[] = {
+    {"UNIFORM", CR_DRAW_UNIFORM, "each id as often", NULL},
+    {"LOG_UNIFORM", CR_DRAW_LOG_UNIFORM, "small ids more often, with log((i + 2) / (i + 1))", NULL},
+    {"COUNTS", CR_DRAW_COUNTS, "as often as a file says, raised to a power", NULL},
+    {NULL, 0, NULL, NULL},
+};
+static const cr_field made_fields[] = {
+    CR_STR(cr_slot_made_conf, name, NULL, CR_F_REQUIRED | CR_F_OURS, "a column of input_fields"),
+    CR_STR(cr_slot_made_conf, value, NULL, CR_F_OURS, "the same value in every row"),
+    CR_INT(cr_slot_made_conf, count, 0, 0, 100000, CR_F_OURS,
+           "or this many ids, drawn for each row"),
+    CR_STR(cr_slot_made_conf, as_many_as, NULL, CR_F_OURS,
+           "or as many as this column has in the row"),
+    CR_INT(cr_slot_made_conf, first, 0, 0, 4e18, CR_F_OURS, "smallest id that is drawn"),
+    CR_INT(cr_slot_made_conf, last, 0, 0, 4e18, CR_F_OURS, "largest id that is drawn"),
+    CR_ENUM(cr_slot_made_conf, sampler, samplers, CR_DRAW_UNIFORM, CR_F_OURS, "how ids are drawn"),
+    CR_STR(cr_slot_made_conf, counts, NULL, CR_F_OURS,
+           "COUNTS: a file with a word and its count per line; the first line is the id 0"),
+    CR_FLOAT(cr_slot_made_conf, power, 0.75, 0, 10, CR_F_OURS,
+             "COUNTS: a count is raised to this power"),
+    CR_STR(cr_slot_made_conf, other_than, NULL, CR_F_OURS,
+           "a column whose id is not drawn, except where 100 draws give nothing else"),
+    CR_STR(cr_slot_made_conf, begin_with, NULL, CR_F_OURS,
+           "a column whose first value stands before the drawn ids"),
+    CR_STR(cr_slot_made_conf, log_of, NULL, CR_F_OURS,
+           "or, for each value of a drawn column, the logarithm of how often it is expected among "
+           "the drawn ones"),
+    CR_END,
+};
+static void made_check(const void *self, cr_diag *diag) {
+    const cr_slot_made_conf *c = self;
+    int ways = (cr_conf_has(c, "value") ? 1 : 0) + (c->count > 0) + (*c->as_many_as != 0) +
+               (*c->log_of != 0);
+    if (ways != 1)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, c->base.at,
+                    "column '%s' is made in %d ways; give one of value, count, as_many_as and "
+                    "log_of",
+                    c->name, ways);
+    bool draws = c->count > 0 || *c->as_many_as;
+    if (draws && (c->sampler == CR_DRAW_COUNTS) != (*c->counts != 0))
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, c->base.at,
+                    "column '%s': the sampler COUNTS and the file counts belong together", c->name);
+    else if (draws && c->sampler != CR_DRAW_COUNTS && c->last <= c->first)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, c->base.at,
+                    "column '%s' draws ids from %lld to %lld; give first and a larger last",
+                    c->name, (long long)c->first, (long long)c->last);
+}
+static const cr_msg made_msg = {
+    .name = "SlotMade",
+    .help = "A column that no line has: a constant, or drawn ids",
+    .fields = made_fields,
+    .size = sizeof(cr_slot_made_conf),
+    .ours = true,
+    .check = made_check,
 };
 
 static const cr_field pair_fields[] = {
@@ -40,12 +107,27 @@ static const cr_field slot_text_fields[] = {
            "FIXED: number of values of each slot of input_fields, in order"),
     CR_MSG(cr_slot_text_conf, pairs, &pair_msg, CR_F_REPEATED | CR_F_OURS,
            "columns that are one place of a slot, or of two slots"),
+    CR_STR(cr_slot_text_conf, list_separator, ",", CR_F_OURS,
+           "LISTS: the one byte between two values of a column"),
+    CR_STR(cr_slot_text_conf, history, "history", CR_F_OURS,
+           "NEXT, LAST: the column of the ids before the next one"),
+    CR_INT(cr_slot_text_conf, shortest, 1, 1, 1000000, CR_F_OURS,
+           "NEXT, LAST: fewest ids of a history; sessions without such a row are left out"),
+    CR_INT(cr_slot_text_conf, longest, 0, 0, 1000000, CR_F_OURS,
+           "NEXT, LAST: most ids of a history, the last ones; 0: all"),
+    CR_INT(cr_slot_text_conf, window, 5, 1, 1000, CR_F_OURS,
+           "WINDOWS: how far a pair may be apart; each center draws its own distance up to this"),
+    CR_MSG(cr_slot_text_conf, made, &made_msg, CR_F_REPEATED | CR_F_OURS,
+           "columns that no line has"),
     CR_END,
 };
 
 static void check(const void *self, cr_diag *diag) {
     const cr_slot_text_conf *c = self;
-    const char *s = c->separator;
+    const char *s = c->separator, *l = c->list_separator;
+    if (c->form == CR_SLOT_LISTS && (strlen(l) != 1 || *l == *s || *l == '\n' || *l == '\r'))
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "list_separator"),
+                    "list_separator: one byte, and not the separator, stands between two values");
     if (strlen(s) == 1 && *s != ':' && *s != '\n' && *s != '\r') return;
     cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "separator"),
                 "separator: one byte stands between two tokens, and it is neither a colon nor a "

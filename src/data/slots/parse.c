@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/rng.h"
 #include "base/shown.h"
 
 /* A value as it is stored; `text` are places in the block. */
@@ -35,7 +36,10 @@ typedef struct parsing {
     /* per field */
     int32_t **count; /* values of each row; NULL: not needed */
     int32_t *now;    /* values of this row */
-    int64_t n_rows;
+    size_t begin;    /* where the values of this row begin in the list */
+    uint64_t row;    /* number of the row in its line */
+    uint64_t hash;   /* of the line, for draws; 0: not needed */
+    int64_t n_rows, cap_rows;
     int64_t *lines;
 } parsing;
 
@@ -70,6 +74,18 @@ static void make_room(parsing *p) {
     p->cap = cap;
 }
 
+/* Stores one value of field f. */
+static bool store(parsing *p, int f, value v) {
+    const cr_slot *slot = &p->t->v[f];
+    if (!slot->many && p->now[f] > 0)
+        return wrong(p, "slot '%s' comes twice and is one value", slot->name);
+    if (p->n == p->cap) make_room(p);
+    p->field[p->n] = f;
+    p->val[p->n++] = v;
+    p->now[f]++;
+    return true;
+}
+
 /* Adds one value of field f. */
 static bool add(parsing *p, int f, const char *s, size_t n) {
     const cr_slot *slot = &p->t->v[f];
@@ -90,13 +106,7 @@ static bool add(parsing *p, int f, const char *s, size_t n) {
         v.text.beg = (uint32_t)(s - p->text);
         v.text.end = v.text.beg + (uint32_t)n;
     }
-    if (!slot->many && p->now[f] > 0)
-        return wrong(p, "slot '%s' comes twice and is one value", slot->name);
-    if (p->n == p->cap) make_room(p);
-    p->field[p->n] = f;
-    p->val[p->n++] = v;
-    p->now[f]++;
-    return true;
+    return store(p, f, v);
 }
 
 /* Returns the end of the token at s. */
@@ -143,7 +153,7 @@ static bool counted(parsing *p, const char *s, const char *end) {
         const cr_slot *slot = &p->t->v[f];
         char shown[CR_SHOW];
         int64_t k;
-        if (slot->weights >= 0) continue; /* it is made of others */
+        if (slot->weights >= 0 || slot->draw) continue; /* it is made of others */
         if (!skip_empty(p, &s, end))
             return wrong(p, "the row ends before slot '%s', the %dth of input_fields", slot->name,
                          f + 1);
@@ -186,19 +196,186 @@ static bool pairs_fit(parsing *p) {
     return true;
 }
 
-static void one_line(parsing *p, const char *s, const char *end) {
-    size_t before = p->n;
+/* Reads the fields in order, each with its values between list_separators. */
+static bool lists(parsing *p, const char *s, const char *end) {
+    int f = 0;
+    for (const char *q; s <= end; s = q + 1, f++) {
+        while (f < p->t->n && (p->t->v[f].weights >= 0 || p->t->v[f].draw))
+            f++;
+        if (f >= p->t->n)
+            return s == end || wrong(p, "the row goes on behind the last slot of input_fields");
+        q = token_end(p, s, end);
+        for (const char *v = s, *e; v <= q; v = e + 1) {
+            e = memchr(v, p->t->list_separator, (size_t)(q - v));
+            if (!e) e = q;
+            if (e > v && !add(p, f, v, (size_t)(e - v))) return false;
+        }
+    }
+    while (f < p->t->n && (p->t->v[f].weights >= 0 || p->t->v[f].draw))
+        f++;
+    if (f < p->t->n)
+        return wrong(p, "the row ends before slot '%s', the %dth of input_fields", p->t->v[f].name,
+                     f + 1);
+    return true;
+}
+
+/* ---- made columns ---- */
+
+/* Value number k of a field in this row. */
+static bool value_at(const parsing *p, int f, int64_t k, int64_t *out) {
+    for (size_t i = p->begin; i < p->n; i++)
+        if (p->field[i] == f && k-- == 0) {
+            *out = p->val[i].i;
+            return true;
+        }
+    return false;
+}
+
+static bool draw_column(parsing *p, int f, const cr_slot_draw *d) {
+    int64_t n = d->conf->count, ban = 0, first = 0;
+    uint64_t key = cr_rng_sub(cr_rng_sub(d->key, p->hash), p->row);
+    if (d->as_many_as >= 0) n = p->now[d->as_many_as];
+    bool bans = d->other_than >= 0 && value_at(p, d->other_than, 0, &ban);
+    if (d->begin_with >= 0 && value_at(p, d->begin_with, 0, &first) &&
+        !store(p, f, (value){.i = first}))
+        return false;
+    for (int64_t i = 0; i < n; i++)
+        if (!store(p, f, (value){.i = cr_slots_draw(d, key, (uint64_t)i, bans, ban)})) return false;
+    return true;
+}
+
+static bool log_column(parsing *p, int f, const cr_slot_draw *d) {
+    const cr_slot_draw *of = p->t->v[d->log_of].draw;
+    int64_t n = p->now[d->log_of], drawn = of->conf->count, id = 0;
+    for (int64_t k = 0; k < n; k++) {
+        if (!value_at(p, d->log_of, k, &id)) break;
+        double share = cr_slots_share(of, id), most = (double)(drawn ? drawn : n) * share;
+        if (!store(p, f, (value){.f = (float)log(most > 1e-30 ? most : 1e-30)})) return false;
+    }
+    return true;
+}
+
+static bool make_columns(parsing *p) {
+    for (int i = 0; i < p->t->n_made; i++) {
+        int f = p->t->made[i];
+        const cr_slot_draw *d = p->t->v[f].draw;
+        if (!p->t->v[f].needed) continue;
+        bool ok = d->log_of >= 0 ? log_column(p, f, d)
+                  : d->conf->count > 0 || d->as_many_as >= 0
+                      ? draw_column(p, f, d)
+                      : add(p, f, d->conf->value, strlen(d->conf->value));
+        if (!ok) return false;
+    }
+    return true;
+}
+
+/* ---- rows ---- */
+
+static void more_rows(parsing *p) {
+    int64_t cap = 2 * p->cap_rows + 64;
+    int64_t *old = p->lines;
+    p->lines = cr_arena_alloc(p->a, (size_t)cap * sizeof *p->lines);
+    if (p->n_rows) memcpy(p->lines, old, (size_t)p->n_rows * sizeof *old);
+    for (int f = 0; f < p->t->n; f++) {
+        int32_t *count = p->count[f];
+        if (!count) continue;
+        p->count[f] = cr_arena_alloc(p->a, (size_t)cap * sizeof(int32_t));
+        if (p->n_rows) memcpy(p->count[f], count, (size_t)p->n_rows * sizeof *count);
+    }
+    p->cap_rows = cap;
+}
+
+static void begin_row(parsing *p) {
+    p->begin = p->n;
     for (int f = 0; f < p->t->n; f++)
         p->now[f] = 0;
-    bool in_order = p->t->form == CR_SLOT_COUNTED || p->t->form == CR_SLOT_FIXED;
-    bool good = in_order ? counted(p, s, end) : pairs(p, s, end);
-    if (!good || !pairs_fit(p)) {
-        p->n = before;
+}
+
+/* Ends a row; a bad one leaves nothing in the list. */
+static void end_row(parsing *p, bool good) {
+    if (!good || !make_columns(p) || !pairs_fit(p)) {
+        p->n = p->begin;
         return;
     }
+    if (p->n_rows == p->cap_rows) more_rows(p);
     for (int f = 0; f < p->t->n; f++)
         if (p->count[f]) p->count[f][p->n_rows] = p->now[f];
     p->lines[p->n_rows++] = p->line;
+    p->row++;
+}
+
+/* Reads the ids of a session; NULL: the line is bad. */
+static const int64_t *session_ids(parsing *p, const char *s, const char *end, int64_t *n) {
+    int64_t cap = 0;
+    char shown[CR_SHOW];
+    for (const char *q = s; q <= end; q++)
+        cap += q == end || *q == p->t->separator;
+    int64_t *ids = cr_arena_alloc(p->a, (size_t)(cap + 1) * sizeof *ids);
+    *n = 0;
+    while (skip_empty(p, &s, end)) {
+        const char *q = token_end(p, s, end);
+        if (!cr_parse_i64(s, (size_t)(q - s), &ids[*n])) {
+            (void)wrong(p, "'%s' is not a whole number of 64 bits",
+                        cr_show(shown, s, (size_t)(q - s)));
+            return NULL;
+        }
+        ++*n;
+        s = q;
+    }
+    return ids;
+}
+
+static bool put_id(parsing *p, int f, int64_t id) {
+    return f < 0 || !p->t->v[f].needed || store(p, f, (value){.i = id});
+}
+
+static void next_rows(parsing *p, const int64_t *ids, int64_t n) {
+    const struct cr_slots *t = p->t;
+    int64_t k = t->form == CR_SLOT_LAST ? n - 1 : t->shortest;
+    for (k = k < t->shortest ? t->shortest : k; k < n; k++) {
+        bool good = true;
+        begin_row(p);
+        for (int64_t i = t->longest && k > t->longest ? k - t->longest : 0; i < k; i++)
+            good = good && put_id(p, t->history, ids[i]);
+        end_row(p, good && put_id(p, t->next, ids[k]));
+    }
+}
+
+static void window_rows(parsing *p, const int64_t *ids, int64_t n) {
+    const struct cr_slots *t = p->t;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t far = 1 + (int64_t)cr_rng_below(p->hash, (uint64_t)i, (uint64_t)t->window);
+        for (int64_t j = i > far ? i - far : 0; j <= i + far && j < n; j++) {
+            if (j == i) continue;
+            begin_row(p);
+            end_row(p, put_id(p, t->center, ids[i]) && put_id(p, t->context, ids[j]));
+        }
+    }
+}
+
+/* FNV-1a */
+static uint64_t hash_line(const char *s, const char *end) {
+    uint64_t h = 14695981039346656037u;
+    for (; s < end; s++)
+        h = (h ^ (unsigned char)*s) * 1099511628211u;
+    return h;
+}
+
+static void one_line(parsing *p, const char *s, const char *end) {
+    const struct cr_slots *t = p->t;
+    int64_t n;
+    p->row = 0;
+    p->hash = t->n_made || t->form == CR_SLOT_WINDOWS ? hash_line(s, end) : 0;
+    if (t->form >= CR_SLOT_NEXT) {
+        const int64_t *ids = session_ids(p, s, end, &n);
+        if (ids) (t->form == CR_SLOT_WINDOWS ? window_rows : next_rows)(p, ids, n);
+        return;
+    }
+    begin_row(p);
+    bool in_order = t->form == CR_SLOT_COUNTED || t->form == CR_SLOT_FIXED;
+    end_row(p, in_order                   ? counted(p, s, end)
+               : t->form == CR_SLOT_LISTS ? lists(p, s, end)
+                                          : pairs(p, s, end));
 }
 
 /* ---- columns ---- */
@@ -317,6 +494,7 @@ cr_code cr_slots_parse(const cr_source *s, const cr_raw *raw, cr_chunk *chunk, c
     p.count = CR_NEW_N(a, int32_t *, t->n + 1);
     p.now = CR_NEW_N(a, int32_t, t->n + 1);
     p.lines = cr_arena_alloc(a, (size_t)n_lines * sizeof *p.lines);
+    p.cap_rows = n_lines;
     for (int f = 0; f < t->n; f++)
         if (t->v[f].needed && t->v[f].weights < 0)
             p.count[f] = cr_arena_alloc(a, (size_t)n_lines * sizeof(int32_t));

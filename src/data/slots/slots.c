@@ -120,12 +120,49 @@ static void find_columns(struct cr_slots *t, const cr_slot_text_conf *c, cr_aren
     t->n_columns = c ? (int)c->columns.n : 0;
 }
 
+static int named(const struct cr_slots *t, const char *name) {
+    return (int)cr_map_get(&t->index, name, strlen(name), -1);
+}
+
+/* Finds the columns that a session gives. */
+static void find_session(struct cr_slots *t, const cr_data_conf *c, cr_diag *diag) {
+    const cr_slot_text_conf *st = c->slot_text;
+    t->history = t->next = t->center = t->context = -1;
+    t->list_separator = st && st->list_separator ? st->list_separator[0] : ',';
+    t->shortest = st ? st->shortest : 1;
+    t->longest = st ? st->longest : 0;
+    t->window = st ? st->window : 1;
+    bool windows = t->form == CR_SLOT_WINDOWS;
+    if (!windows && t->form != CR_SLOT_NEXT && t->form != CR_SLOT_LAST) return;
+    const char *history = st->history ? st->history : "history";
+    t->history = windows ? -1 : named(t, history);
+    t->next = windows ? -1 : named(t, "next");
+    t->center = windows ? named(t, "center") : -1;
+    t->context = windows ? named(t, "context") : -1;
+    for (int i = 0; i < t->n; i++) {
+        const cr_slot *f = &t->v[i];
+        bool list = i == t->history, one = i == t->next || i == t->center || i == t->context;
+        if (f->draw || (f->type == CR_COL_I64 && f->many == list && (list || one))) continue;
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, at_of(c, c->input_fields.v[i], "input_name"),
+                    "a session has no column '%s' of this type; it has %s%s", f->name,
+                    windows ? "center and context, both INT64" : history,
+                    windows ? "" : ", ARRAY_INT64, and next, INT64");
+    }
+}
+
 static void mark_needed(struct cr_slots *t, int n_want) {
     for (int i = 0; i < n_want; i++) {
         cr_slot *f = &t->v[t->col[i]];
         f->needed = true;
         if (f->weights >= 0) t->v[f->weights].needed = true;
         if (f->ids >= 0) t->v[f->ids].needed = true;
+    }
+    /* what a needed column is made of; such columns stand behind what they are made of */
+    for (int i = t->n_made - 1; i >= 0; i--) {
+        const cr_slot *f = &t->v[t->made[i]];
+        int of[] = {f->draw->as_many_as, f->draw->begin_with, f->draw->other_than, f->draw->log_of};
+        for (int k = 0; f->needed && k < 4; k++)
+            if (of[k] >= 0) t->v[of[k]].needed = true;
     }
 }
 
@@ -183,7 +220,7 @@ static void tell_look(cr_source *s, const look *l, const char *path, cr_diag *di
         bool column = false;
         for (int k = 0; k < s->slots->n_columns; k++)
             column |= s->slots->columns[k] == s->slots->col[i];
-        if (column || cr_map_get(&l->seen, name, strlen(name), 0) > 0) continue;
+        if (column || f->draw || cr_map_get(&l->seen, name, strlen(name), 0) > 0) continue;
         cr_diag_add(diag, CR_SEV_WARN, CR_EDATA, w->at,
                     "slot '%s', which %s needs, does not occur in the first %lld line%s of %s, so "
                     "that all of them get its default; %s%s",
@@ -247,6 +284,8 @@ static cr_code slots_open(cr_source **out, const cr_data_conf *conf, const char 
     else {
         make_fields(t, conf, &s->arena, diag);
         find_columns(t, conf->slot_text, &s->arena);
+        cr_slots_find_made(t, conf, &s->arena, diag);
+        find_session(t, conf, diag);
         t->col = cr_csv_map_fields(s, diag);
         const char **names = CR_NEW_N(&s->arena, const char *, t->n);
         for (int i = 0; i < t->n; i++)

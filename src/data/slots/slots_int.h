@@ -4,13 +4,15 @@
  *   config.c  the keys of data_config.slot_text
  *   slots.c   fields, files, a look at the first lines, the reader's table of functions
  *   parse.c   one block into columns
+ *   made.c    columns that no line has
  *
  * The grammar: one row per line, tokens with a separator between them. In form SLOT_VALUE a token
  * is slot:value, in VALUE_SLOT value:slot; the order of tokens is free, and a slot that comes
  * several times has several values. In COUNTED a row is, for every field in the order of
- * input_fields, the number of its values and then the values. Plain columns may stand in front. An
- * empty token is nothing, an empty line is no row, and a slot that is not in input_fields is passed
- * over.
+ * input_fields, the number of its values and then the values. In LISTS a row is the fields in
+ * order, each with its values. In NEXT, LAST and WINDOWS a line is a session, which gives several
+ * rows. Plain columns may stand in front. An empty token is nothing, an empty line is no row, and a
+ * slot that is not in input_fields is passed over.
  */
 #ifndef CR_DATA_SLOTS_SLOTS_INT_H
 #define CR_DATA_SLOTS_SLOTS_INT_H
@@ -27,9 +29,23 @@ typedef struct cr_slot {
     /* a part of a pair: the fields that it takes one value of; else -1. A part of numbers has no
      * ids. */
     int ids, weights;
-    int64_t place; /* which value of them, from 0 */
-    int64_t width; /* FIXED: number of its values */
+    int64_t place;                   /* which value of them, from 0 */
+    int64_t width;                   /* FIXED: number of its values */
+    const struct cr_slot_draw *draw; /* a column that no line has; NULL: it is in the lines */
 } cr_slot;
+
+/* How such a column is made. Fields of others are -1 where there is none. */
+typedef struct cr_slot_draw {
+    const cr_slot_made_conf *conf;
+    int as_many_as, begin_with, other_than, log_of;
+    const double *sums; /* COUNTS: share of the ids up to each */
+    int64_t n_sums;
+    uint64_t key;
+} cr_slot_draw;
+/* cr_slots_draw returns id number i of a row, drawn under `key`; never `ban`, with `bans`, unless many draws
+ * give nothing else. cr_slots_share is how likely an id is. */
+int64_t cr_slots_draw(const cr_slot_draw *d, uint64_t key, uint64_t i, bool bans, int64_t ban);
+double cr_slots_share(const cr_slot_draw *d, int64_t id);
 
 struct cr_slots {
     int form; /* cr_slot_form */
@@ -40,7 +56,14 @@ struct cr_slots {
     const int *columns; /* fields of the plain columns in front */
     int n_columns;
     const int32_t *col; /* per wanted column its field */
+    char list_separator;
+    int64_t shortest, longest, window;
+    int history, next, center, context; /* fields of sessions; -1: not wanted */
+    const int *made; /* fields that no line has, in the order of slot_text.made */
+    int n_made;
 };
+/* cr_slots_find_made finds the fields of made columns and reads their files. */
+void cr_slots_find_made(struct cr_slots *t, const cr_data_conf *c, cr_arena *a, cr_diag *diag);
 
 CR_CHECKED cr_code cr_slots_parse(const cr_source *s, const cr_raw *raw, cr_chunk *chunk,
                                   cr_bad *bad, cr_err *err);

@@ -83,6 +83,40 @@ static cr_slot_pair_conf feat = {.name = "feat", .ids = "idx", .weights = "val"}
 static cr_slot_pair_conf number = {.name = "d", .ids = "", .weights = "d"};
 static void *pair_list[] = {&feat}, *number_list[] = {&number};
 static int64_t widths[] = {1, 2, 2};
+static cr_slot_made_conf right = {.name = "label",
+                                  .value = "0",
+                                  .as_many_as = "",
+                                  .begin_with = "",
+                                  .other_than = "",
+                                  .log_of = "",
+                                  .counts = ""};
+static cr_slot_made_conf others = {.name = "o",
+                                   .value = "",
+                                   .as_many_as = "h",
+                                   .begin_with = "",
+                                   .other_than = "",
+                                   .log_of = "",
+                                   .first = 4,
+                                   .last = 5,
+                                   .counts = ""};
+static cr_slot_made_conf drawn = {.name = "w",
+                                  .value = "",
+                                  .as_many_as = "",
+                                  .begin_with = "next",
+                                  .other_than = "next",
+                                  .log_of = "",
+                                  .count = 3,
+                                  .first = 7,
+                                  .last = 9,
+                                  .counts = ""};
+static cr_slot_made_conf logs = {.name = "q",
+                                 .value = "",
+                                 .as_many_as = "",
+                                 .begin_with = "",
+                                 .other_than = "",
+                                 .log_of = "w",
+                                 .counts = ""};
+static void *right_list[] = {&right}, *other_list[] = {&others}, *drawn_list[] = {&drawn, &logs};
 
 static const slot_case cases[] = {
     {CRITEO,
@@ -134,6 +168,42 @@ static const slot_case cases[] = {
      "1 5 6 0.5 2\n0 5 6 0.5\n0 5 6 0.5 2 3\n",
      "1|[5 6]|2|[0.5 2];{2: the row ends inside slot 'd'; 1 value is missing}"
      "{3: the row goes on behind the last slot of input_fields}"},
+    /* lists: columns in order, an empty one, too few and too many; a constant */
+    {"a:6,b:8,y:1,label:1",
+     "label,a,b,y",
+     {.form = CR_SLOT_LISTS, .separator = ";", .list_separator = ",", .made = {right_list, 1}},
+     "1,2;0.5;1\n;0.5,2;0\n1;2\n1;2;3;4\n1;2;3,4\n1;x;3\n",
+     "0|[1 2]|[0.5]|1;0|null|[0.5 2]|0;{3: the row ends before slot 'y', the 3th of input_fields}"
+     "{4: the row goes on behind the last slot of input_fields}{5: slot 'y' comes twice and is one "
+     "value}{6: slot 'b', value 'x': not a number}"},
+    /* as many drawn ids as another column has, each 4 or 5 */
+    {"h:6,o:6",
+     "h,o",
+     {.separator = " ", .made = {other_list, 1}},
+     "h:1 h:2\nx:3\n",
+     "[1 2]|[4 4];null|null;"},
+    /* sessions: each next item; only the last one; the longest history */
+    {"history:6,next:1",
+     "history,next",
+     {.form = CR_SLOT_NEXT, .separator = " ", .shortest = 1},
+     "5 6 7\n8\n9 x\n3  4 \n",
+     "[5]|6;[5 6]|7;[3]|4;{3: 'x' is not a whole number of 64 bits}"},
+    {"history:6,next:1",
+     "next,history",
+     {.form = CR_SLOT_LAST, .separator = " ", .shortest = 2, .longest = 2},
+     "1 2\n1 2 3 4\n",
+     "4|[2 3];"},
+    /* other ids than the next one, which stands before them, and how often they are expected */
+    {"history:6,next:1,w:6,q:8",
+     "next,w,q",
+     {.form = CR_SLOT_NEXT, .separator = " ", .shortest = 1, .made = {drawn_list, 2}},
+     "1 8\n",
+     "8|[8 7 9 9]|[0 0 0 0];"},
+    {"center:1,context:1",
+     "center,context",
+     {.form = CR_SLOT_WINDOWS, .separator = " ", .window = 1},
+     "1 2 3\n4\n",
+     "1|2;2|1;2|3;3|2;"},
 };
 
 TEST(forms_and_bad_rows) {
