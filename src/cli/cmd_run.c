@@ -28,6 +28,7 @@
 #include "cli/cli.h"
 #include "comm/life.h"
 #include "dialect/paddle.h"
+#include "tool/tool.h"
 
 typedef struct args {
     const char *model, *backend, *compat;
@@ -86,18 +87,37 @@ static double shown(double x) {
     return isnan(x) ? 0 : x;
 }
 
+/* Metrics that PaddleRec's lines show, and their names in the old kind and in the new one. */
+static const struct shown_metric {
+    const char *name, *old, *now;
+} shown_metrics[] = {{"auc", "AUC", "auc"},
+                     {"accuracy", "ACC", "acc"},
+                     {"mean_absolute_error", "MAE", "mae"}};
+
+/* Writes the name of a metric as PaddleRec has it; false: its lines do not show it. */
+static bool put_name(cr_buf *b, const char *name, bool old) {
+    for (size_t i = 0; i < sizeof shown_metrics / sizeof *shown_metrics; i++) {
+        const struct shown_metric *m = &shown_metrics[i];
+        size_t n = strlen(m->name);
+        if (strncmp(name, m->name, n) != 0) continue;
+        if (b) cr_buf_printf(b, "%s%s", old ? m->old : m->now, name + n);
+        return true;
+    }
+    return false;
+}
+
 /* Writes the metrics with a format for each: "AUC: [0.5]" or "auc:0.500000, ". */
 static void metrics(cr_buf *b, const cr_stepped *s, bool old, const char *between) {
     double value;
     const char *name;
     for (int k = 0; (name = s->metric(s->of, k, &value)); k++) {
+        if (old && k) cr_buf_str(b, ", ");
+        if (!put_name(b, name, old)) cr_buf_str(b, name);
         if (!old) {
-            cr_buf_printf(b, "%s%s%.6f%s", name, between, value,
+            cr_buf_printf(b, "%s%.6f%s", between, value,
                           *between == ':' && between[1] ? "," : ", ");
             continue;
         }
-        bool auc = strncmp(name, "auc", 3) == 0;
-        cr_buf_printf(b, "%s%s%s", k ? ", " : "", auc ? "AUC" : name, auc ? name + 3 : "");
         cr_buf_str(b, between);
         number(b, value);
         cr_buf_char(b, ']');
@@ -278,6 +298,16 @@ static void say_head(const cr_paddle_run *r) {
               time);
 }
 
+/* Makes the sessions of a log of users, which the training reads. */
+static cr_code make_sessions(cr_ui *ui, const cr_paddle_run *r) {
+    int64_t users;
+    cr_err err;
+    if (cr_log_sessions(r->log, r->sessions, &users, &err) != CR_OK) return cr_ui_fail(ui, &err);
+    CR_INFO("%s holds the sessions of %lld users, made from the log in %s", r->sessions,
+            (long long)users, r->log);
+    return CR_OK;
+}
+
 static cr_code train(cr_ui *ui, const args *a, const cr_paddle_run *r) {
     run_state x = {.ui = ui, .own = cr_ui_watch(ui), .r = r};
     bool any;
@@ -296,6 +326,7 @@ static cr_code train(cr_ui *ui, const args *a, const cr_paddle_run *r) {
     x.epoch_t0 = x.interval_t0 = cr_now();
     bool first = ui->place.rank == 0;
     cr_code code = a->continue_train || !first ? CR_OK : clear_dir(ui, r->dir);
+    if (code == CR_OK && first && r->sessions) code = make_sessions(ui, r);
     code = cr_comm_vote(ui->comm, code, false, &any);
     if (code == CR_OK) code = cr_train(&o, res, &ui->diag);
     cr_ui_findings(ui);
@@ -337,12 +368,14 @@ static cr_code evaluate(cr_ui *ui, const args *a, const cr_paddle_run *r, const 
     else
         cr_buf_printf(&b, "%s - INFO - epoch: %s done, ", now_text(time), epoch);
     for (int i = 0, n = 0; i < res->n; i++) {
-        if (strncmp(res->v[i].name, "auc", 3) != 0) continue;
-        if (r->old)
-            cr_buf_printf(&b, "%sAUC%s=[", n++ ? ", " : "", res->v[i].name + 3);
-        else
-            cr_buf_printf(&b, "%s: %.6f,", res->v[i].name, shown(res->v[i].value));
-        if (!r->old) continue;
+        if (!put_name(NULL, res->v[i].name, r->old)) continue;
+        if (n++ && r->old) cr_buf_str(&b, ", ");
+        (void)put_name(&b, res->v[i].name, r->old);
+        if (!r->old) {
+            cr_buf_printf(&b, ": %.6f,", shown(res->v[i].value));
+            continue;
+        }
+        cr_buf_str(&b, "=[");
         number(&b, shown(res->v[i].value));
         cr_buf_char(&b, ']');
     }

@@ -319,7 +319,9 @@ static void new_runner(cr_pd *p) {
                                        "parse_ins_id",
                                        "parse_content",
                                        "fs_name",
-                                       "fs_ugi"};
+                                       "fs_ugi",
+                                       "CE",
+                                       "batches_per_epoch"};
     static const char *const refused[] = {"use_save_data", "need_dump", "with_coordinator",
                                           "warmup_model_path", "use_out_vec"};
     static const char *const devices[] = {"use_gpu", "use_xpu", "use_npu"};
@@ -381,6 +383,16 @@ static void put_optimizer(cr_pd *p) {
                        p->model->name, shipped, use);
         if (p->o->compat) use = shipped;
     }
+    /* a rate that falls by a factor every so many steps; the shipped code of the new kind leaves it
+     * out */
+    int64_t steps = cr_pd_int(p, p->optimizer, "decay_steps", 0, 1, INT64_MAX);
+    double factor = cr_pd_num(p, p->optimizer, "decay_rate", 1, 0, 1);
+    const char *falls = "";
+    if (steps > 0 && factor < 1 && !(p->o->compat && !p->old))
+        falls = cr_arena_printf(&p->doc->arena,
+                                ", exponential_decay_learning_rate: {decay_size: %lld, "
+                                "decay_factor: %.9g, staircase: true}",
+                                (long long)steps, factor);
     char rate[32];
     bool sgd = strcasecmp(use, "sgd") == 0;
     /* a sum over the batch moves SGD as many times as far as the mean; Adam and Adagrad divide the
@@ -389,19 +401,19 @@ static void put_optimizer(cr_pd *p) {
     rate[cr_fmt_f64(rate, lr)] = 0;
     if (sgd)
         cr_pd_put(p, at,
-                  "train_config: {sparse_optimizer: {sgd_optimizer: {lr: %s}}, dense_optimizer: "
-                  "{sgd_optimizer: {lr: %s, momentum: 0}}}",
-                  rate, rate);
+                  "train_config: {sparse_optimizer: {sgd_optimizer: {lr: %s}%s}, dense_optimizer: "
+                  "{sgd_optimizer: {lr: %s, momentum: 0}%s}}",
+                  rate, falls, rate, falls);
     else if (strcasecmp(use, "adam") == 0)
         cr_pd_put(p, at,
-                  "train_config: {sparse_optimizer: {adam_optimizer: {lr: %s%s}}, "
-                  "dense_optimizer: {adam_optimizer: {lr: %s}}}",
-                  rate, p->o->compat && !p->old ? ", mode: DENSE" : "", rate);
+                  "train_config: {sparse_optimizer: {adam_optimizer: {lr: %s%s}%s}, "
+                  "dense_optimizer: {adam_optimizer: {lr: %s}%s}}",
+                  rate, p->o->compat && !p->old ? ", mode: DENSE" : "", falls, rate, falls);
     else
         cr_pd_put(p, at,
-                  "train_config: {sparse_optimizer: {adagrad_optimizer: {lr: %s}}, "
-                  "dense_optimizer: {adagrad_optimizer: {lr: %s, eps: 1e-6}}}",
-                  rate, rate);
+                  "train_config: {sparse_optimizer: {adagrad_optimizer: {lr: %s}%s}, "
+                  "dense_optimizer: {adagrad_optimizer: {lr: %s, eps: 1e-6}%s}}",
+                  rate, falls, rate, falls);
 }
 
 /* ---- the dialect ---- */

@@ -16,7 +16,10 @@ typedef struct cr_paddle_run {
     int64_t first, end; /* evaluation in the new kind: the epochs [first, end) of dir */
     int64_t print_interval;
     int64_t epochs, batch;
-    const char *data;       /* folder of the data, as the config says it */
+    const char *data; /* folder of the data, as the config says it */
+    /* training: the folder of a log user,item,time, and the folder in which its sessions are to lie
+     * before the run; NULL: the data is read as it is */
+    const char *log, *sessions;
     const char *export_dir; /* training: an export after the last epoch; NULL: none */
     /* training with parameter servers: on this machine the runner starts so many of both; on a
      * cluster the platform does, and `servers` is -1. 0: without servers */

@@ -297,7 +297,8 @@ static void old_data(cr_pd *p) {
     bool infers = cr_pd_infers(cr_conf_find_text(p->runner.map, "class"));
     p->batch = p->merges ? batch * p->replicas : batch;
     cr_pd_put(p, cr_pd_at(p, d, "batch_size"),
-              "data_config: {batch_size: %lld, drop_remainder: true}", (long long)p->batch);
+              "data_config: {batch_size: %lld, drop_remainder: %s}", (long long)p->batch,
+              p->sessions ? "false" : "true");
     if (*dir)
         put_path(p, infers ? "eval_input_path" : "train_input_path", dir,
                  cr_pd_at(p, d, "data_path"));
@@ -313,11 +314,19 @@ static void new_data(cr_pd *p) {
     int64_t eval = cr_pd_int(p, p->runner, "infer_batch_size", batch, 1, 1000000000);
     p->batch = batch;
     cr_pd_put(p, cr_pd_at(p, p->runner, "train_batch_size"),
-              "data_config: {batch_size: %lld, eval_batch_size: %lld, drop_remainder: true}",
-              (long long)batch, (long long)eval);
-    if (train && data && *data)
-        put_path(p, "train_input_path", cr_path_join(&p->doc->arena, dir, data),
+              "data_config: {batch_size: %lld, eval_batch_size: %lld, drop_remainder: %s}",
+              (long long)batch, (long long)eval, p->sessions ? "false" : "true");
+    const char *sessions = p->model->reader == cr_pd_interests ? cr_pd_log_sessions(p) : NULL;
+    if (train && sessions && !cr_path_is_dir(sessions))
+        cr_pd_wrong(p, cr_pd_at(p, p->runner, "train_data_dir"),
+                    "the log of users is read as sessions, which lie in '%s' and are not there; "
+                    "'crank run -m' makes them",
+                    sessions);
+    else if (train && data && *data)
+        put_path(p, "train_input_path",
+                 sessions ? sessions : cr_path_join(&p->doc->arena, dir, data),
                  cr_pd_at(p, p->runner, "train_data_dir"));
+    if (p->apart && train) return; /* the lines of the evaluation have other columns */
     if (infer && test && *test)
         put_path(p, "eval_input_path", cr_path_join(&p->doc->arena, dir, test),
                  cr_pd_at(p, p->runner, "test_data_dir"));
@@ -326,7 +335,12 @@ static void new_data(cr_pd *p) {
 void cr_pd_data(cr_pd *p) {
     p->padding = "0";
     p->data_at = p->dataset.map->at;
-    if (!p->old || !listed_slots(p)) {
+    bool own = p->model->reader == cr_pd_titles; /* it has no slot with a label */
+    if (own) {
+        cr_pd_idle(p, p->dataset, "sparse_slots");
+        cr_pd_idle(p, p->dataset, "dense_slots");
+    }
+    if (!p->old || own || !listed_slots(p)) {
         if (p->model->reader == cr_pd_criteo && p->old)
             cr_pd_wrong(p, p->data_at,
                         "the dataset lists no slots; add sparse_slots and "

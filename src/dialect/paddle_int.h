@@ -5,7 +5,8 @@
  *   paddle_ask.c    reading keys, with places; writing keys of crank; -o key=value
  *   paddle_data.c   readers: data_config and features
  *   paddle_model.c  which model is meant
- *   paddle_rank.c, paddle_tasks.c  the models: one function each
+ *   paddle_rank.c, paddle_tasks.c, paddle_pairs.c, paddle_steps.c, paddle_match.c  the models: one
+ *                   function each
  *   paddle_runs.c   what `crank run` does, one after the other
  *   paddle_servers.c  training with parameter servers
  *
@@ -72,6 +73,8 @@ struct cr_pd {
     cr_pd_dense *dense;
     int n_dense;
     const char *padding; /* of missing ids */
+    bool apart;          /* lines of training and of evaluation have other columns */
+    bool sessions;       /* a line gives several rows, so that PaddleRec's batches are others */
     cr_loc data_at;
 };
 
@@ -135,7 +138,67 @@ bool cr_pd_on_cluster(const cr_conf_node *runner);
 /* cr_pd_find finds the model of p; NULL: it was told why there is none. */
 const cr_pd_model *cr_pd_find(cr_pd *p);
 
+/* ---- paddle_rank.c: what models share ---- */
+#define CR_PD_MAX_ROWS 4000000000000
+#define CR_PD_ONE_SCORE                                                                            \
+    "losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}], "                                 \
+    "train_metrics: [{auc: {}, since_epoch: true}]"
+/* Sizes that most models have: sparse_feature_number and sparse_feature_dim. */
+typedef struct cr_pd_sizes {
+    int64_t rows, dim;
+    const char *init; /* of the table */
+} cr_pd_sizes;
+cr_pd_sizes cr_pd_table(cr_pd *p, bool uniform);
+const char *cr_pd_cut_normal(cr_pd *p, double std);
+void cr_pd_check_dense(cr_pd *p);
+void cr_pd_tell_reg(cr_pd *p);
+const char *cr_pd_activation(cr_pd *p, const char *absent);
+/* Features and groups of a model with a linear part and fields of one width: wide, the weights of
+ * ids; dense, the numbers as they are (if there are any); all, the vectors. first is the list of
+ * the blocks that make the linear part, and adds those that add it up. */
+typedef struct cr_pd_fields {
+    const char *groups, *first, *adds;
+} cr_pd_fields;
+cr_pd_fields cr_pd_first_and_fields(cr_pd *p, const cr_pd_sizes *s);
+
+/* ---- readers of the models below ---- */
+void cr_pd_clicks(cr_pd *p);    /* label, userid, history, cate, position, target, ... */
+void cr_pd_histories(cr_pd *p); /* items;categories;item;category;label, and drawn others */
+void cr_pd_avazu(cr_pd *p);     /* 23 ids and the label, with commas */
+void cr_pd_vectors(cr_pd *p);   /* watch;search;other;label */
+void cr_pd_documents(cr_pd *p); /* query, positive and negatives as vectors, with tabs */
+void cr_pd_titles(cr_pd *p);    /* slots 0, 1, 2 */
+void cr_pd_tagged(cr_pd *p);    /* tag,words */
+void cr_pd_words(cr_pd *p);     /* 100 words, their number, the label */
+void cr_pd_sessions(cr_pd *p);  /* items of a session: every next one */
+void cr_pd_last_item(cr_pd *p); /* items of a session: the last one, and a drawn one */
+void cr_pd_skip_gram(cr_pd *p); /* words of a text: pairs of near ones, and drawn ones */
+void cr_pd_interests(cr_pd *p); /* user,item,time as sessions; evaluation: slots */
+void cr_pd_seeds(cr_pd *p);     /* label, user_seeds, target_user */
+
 /* ---- the models ---- */
+void cr_pd_afm(cr_pd *p);
+void cr_pd_pnn(cr_pd *p);
+void cr_pd_fgcnn(cr_pd *p);
+void cr_pd_fibinet(cr_pd *p);
+void cr_pd_flen(cr_pd *p);
+void cr_pd_bst(cr_pd *p);
+void cr_pd_dien(cr_pd *p);
+void cr_pd_gru4rec(cr_pd *p);
+void cr_pd_ssr(cr_pd *p);
+void cr_pd_textcnn(cr_pd *p);
+void cr_pd_tagspace(cr_pd *p);
+void cr_pd_simnet(cr_pd *p);
+void cr_pd_dssm(cr_pd *p);
+void cr_pd_youtube_dnn(cr_pd *p);
+void cr_pd_word2vec(cr_pd *p);
+void cr_pd_look_alike(cr_pd *p);
+void cr_pd_mind(cr_pd *p);
+/* cr_pd_alone: is this an evaluation by itself, whose lines lack what training has? */
+bool cr_pd_alone(const cr_pd *p);
+/* cr_pd_log_sessions returns the folder of the sessions that crank run makes of a log
+ * user,item,time; NULL: the model reads no such log. */
+const char *cr_pd_log_sessions(cr_pd *p);
 void cr_pd_dnn(cr_pd *p);
 void cr_pd_logistic_regression(cr_pd *p);
 void cr_pd_fm(cr_pd *p);

@@ -17,36 +17,30 @@
 #include "base/file.h"
 #include "dialect/paddle_int.h"
 
-#define MAX_ROWS 4000000000000
-#define MAX_FILE ((size_t)1 << 20) /* of cat_feat_num */
-#define ONE_SCORE                                                                                  \
-    "losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}], "                                 \
-    "train_metrics: [{auc: {}, since_epoch: true}]"
-
-/* Sizes that most models have. */
-typedef struct sizes {
-    int64_t rows, dim;
-    const char *init; /* of the table */
-} sizes;
+#define MAX_ROWS  CR_PD_MAX_ROWS
+#define MAX_FILE  ((size_t)1 << 20) /* of cat_feat_num */
+#define ONE_SCORE CR_PD_ONE_SCORE
+typedef cr_pd_sizes sizes;
+typedef cr_pd_fields fields;
 
 /* The init of PaddleRec's factorization machines: a normal one of deviation 0.1 / sqrt(dim), cut at
  * two of them. */
-static const char *cut_normal(cr_pd *p, double std) {
+const char *cr_pd_cut_normal(cr_pd *p, double std) {
     return cr_arena_printf(&p->doc->arena, "nn.init.trunc_normal_,mean=0,std=%.9g,a=%.9g,b=%.9g",
                            std, -2 * std, 2 * std);
 }
 
-static sizes table(cr_pd *p, bool uniform) {
+sizes cr_pd_table(cr_pd *p, bool uniform) {
     sizes s;
     s.rows = cr_pd_int(p, p->hyper, "sparse_feature_number", CR_PD_REQUIRED, 1, MAX_ROWS);
     s.dim = cr_pd_int(p, p->hyper, "sparse_feature_dim", CR_PD_REQUIRED, 1, 65536);
     if (p->weighted) s.rows++; /* the tables of feat_idx have one row more */
-    s.init = uniform ? "nn.init.uniform_,a=-1,b=1" : cut_normal(p, 0.1 / sqrt((double)s.dim));
+    s.init = uniform ? "nn.init.uniform_,a=-1,b=1" : cr_pd_cut_normal(p, 0.1 / sqrt((double)s.dim));
     return s;
 }
 
 /* The number of dense inputs must be what the model says, if it says so. */
-static void check_dense(cr_pd *p) {
+void cr_pd_check_dense(cr_pd *p) {
     int64_t sum = 0;
     for (int i = 0; i < p->n_dense; i++)
         sum += p->dense[i].width;
@@ -59,7 +53,7 @@ static void check_dense(cr_pd *p) {
 }
 
 /* L1 decay of first-order weights: no rule of crank has it. */
-static void tell_reg(cr_pd *p) {
+void cr_pd_tell_reg(cr_pd *p) {
     double reg = cr_pd_num(p, p->hyper, "reg", 0, 0, 1e6);
     if (reg > 0)
         cr_pd_warn(
@@ -68,7 +62,7 @@ static void tell_reg(cr_pd *p) {
             "not have; results differ a little, set it to 0 to see no warning");
 }
 
-static const char *activation(cr_pd *p, const char *absent) {
+const char *cr_pd_activation(cr_pd *p, const char *absent) {
     const char *act = cr_pd_str(p, p->hyper, "act", false);
     if (!act) act = absent;
     if (strcmp(act, "relu") == 0) return "nn.ReLU";
@@ -79,10 +73,10 @@ static const char *activation(cr_pd *p, const char *absent) {
 }
 
 void cr_pd_dnn(cr_pd *p) {
-    sizes s = table(p, true);
+    sizes s = cr_pd_table(p, true);
     int64_t n;
     const char *fc = cr_pd_widths(p, p->hyper, "fc_sizes", &n);
-    check_dense(p);
+    cr_pd_check_dense(p);
     cr_pd_id_features(p, s.rows, s.dim, s.init, false);
     cr_pd_dense_features(p);
     cr_pd_put(p, p->model_at,
@@ -95,20 +89,21 @@ void cr_pd_dnn(cr_pd *p) {
 
 void cr_pd_logistic_regression(cr_pd *p) {
     int64_t rows = cr_pd_int(p, p->hyper, "sparse_feature_number", CR_PD_REQUIRED, 1, MAX_ROWS);
-    tell_reg(p);
-    cr_pd_id_features(p, rows + 1, 1, cut_normal(p, 0.1), true);
+    cr_pd_tell_reg(p);
+    cr_pd_id_features(p, rows + 1, 1, cr_pd_cut_normal(p, 0.1), true);
     cr_pd_dense_features(p);
     cr_pd_put(p, p->model_at,
               "model_config: {feature_groups: [{group_name: wide, group_type: WIDE, feature_names: "
               "[%s%s%s]}], logistic_regression: {wide_init_fn: \"%s\"}, " ONE_SCORE "}",
-              cr_pd_id_names(p), p->n_dense ? ", " : "", cr_pd_dense_names(p), cut_normal(p, 0.1));
+              cr_pd_id_names(p), p->n_dense ? ", " : "", cr_pd_dense_names(p),
+              cr_pd_cut_normal(p, 0.1));
 }
 
 /* fm and ffm have models of their own. */
 static void machine(cr_pd *p, const char *key) {
-    sizes s = table(p, false);
-    tell_reg(p);
-    check_dense(p);
+    sizes s = cr_pd_table(p, false);
+    cr_pd_tell_reg(p);
+    cr_pd_check_dense(p);
     cr_pd_idle(p, p->hyper, "num_field");
     cr_pd_id_features(p, s.rows, s.dim, s.init, true);
     const char *names = cr_pd_number_features(p, 0);
@@ -128,14 +123,7 @@ void cr_pd_ffm(cr_pd *p) {
     machine(p, "ffm");
 }
 
-/* Features and groups of a model with a linear part and fields of one width: wide, the weights of
- * ids; dense, the numbers as they are (if there are any); all, the vectors. first is the list of
- * the blocks that make the linear part, and adds those that add it up. */
-typedef struct fields {
-    const char *groups, *first, *adds;
-} fields;
-
-static fields first_and_fields(cr_pd *p, const sizes *s) {
+fields cr_pd_first_and_fields(cr_pd *p, const sizes *s) {
     cr_arena *a = &p->doc->arena;
     cr_pd_id_features(p, s->rows, s->dim, s->init, true);
     const char *names = cr_pd_number_features(p, s->dim);
@@ -158,13 +146,13 @@ static fields first_and_fields(cr_pd *p, const sizes *s) {
 }
 
 void cr_pd_deepfm(cr_pd *p) {
-    sizes s = table(p, false);
+    sizes s = cr_pd_table(p, false);
     int64_t n;
-    const char *fc = cr_pd_widths(p, p->hyper, "fc_sizes", &n), *act = activation(p, "relu");
-    check_dense(p);
-    tell_reg(p);
+    const char *fc = cr_pd_widths(p, p->hyper, "fc_sizes", &n), *act = cr_pd_activation(p, "relu");
+    cr_pd_check_dense(p);
+    cr_pd_tell_reg(p);
     cr_pd_idle(p, p->hyper, "num_field");
-    fields f = first_and_fields(p, &s);
+    fields f = cr_pd_first_and_fields(p, &s);
     cr_pd_put(
         p, p->model_at,
         "model_config: {feature_groups: [%s], backbone: {wide_embedding_dim: 1, "
@@ -203,9 +191,9 @@ void cr_pd_wide_deep(cr_pd *p) {
                   (long long)h[0], (long long)h[1], (long long)h[2]);
         return;
     }
-    sizes s = table(p, true);
+    sizes s = cr_pd_table(p, true);
     const char *fc = cr_pd_widths(p, p->hyper, "fc_sizes", &n);
-    check_dense(p);
+    cr_pd_check_dense(p);
     cr_pd_id_features(p, s.rows, s.dim, s.init, false);
     cr_pd_dense_features(p);
     cr_pd_put(
@@ -274,9 +262,9 @@ void cr_pd_dcn(cr_pd *p) {
         old_dcn(p, layers);
         return;
     }
-    sizes s = table(p, false);
+    sizes s = cr_pd_table(p, false);
     const char *fc = cr_pd_widths(p, p->hyper, "fc_sizes", &n);
-    check_dense(p);
+    cr_pd_check_dense(p);
     cr_pd_id_features(p, s.rows, s.dim, s.init, true);
     cr_pd_dense_features(p);
     cr_pd_put(p, p->model_at,
@@ -324,7 +312,7 @@ static void mixture(cr_buf *b, int64_t layer, int64_t experts, int64_t rank, int
 }
 
 void cr_pd_dcn_v2(cr_pd *p) {
-    sizes s = table(p, false);
+    sizes s = cr_pd_table(p, false);
     int64_t n, layers = cr_pd_int(p, p->hyper, "cross_num", CR_PD_REQUIRED, 1, 64);
     const char *fc = cr_pd_widths(p, p->hyper, "fc_sizes", &n);
     bool stacked = cr_pd_bool(p, p->hyper, "is_Stacked", true);
@@ -332,7 +320,7 @@ void cr_pd_dcn_v2(cr_pd *p) {
     int64_t rank = cr_pd_int(p, p->hyper, "low_rank", 256, 1, 1048576);
     int64_t experts = cr_pd_int(p, p->hyper, "num_experts", 4, 1, 64);
     int64_t dense = 0;
-    check_dense(p);
+    cr_pd_check_dense(p);
     for (int i = 0; i < p->n_dense; i++)
         dense += p->dense[i].width;
     int64_t width = (p->n_ids + dense) * s.dim;
@@ -377,12 +365,12 @@ void cr_pd_dcn_v2(cr_pd *p) {
 }
 
 void cr_pd_xdeepfm(cr_pd *p) {
-    sizes s = table(p, false);
+    sizes s = cr_pd_table(p, false);
     int64_t n;
     const char *cin = cr_pd_widths(p, p->hyper, "layer_sizes_cin", &n);
     const char *fc = cr_pd_widths(p, p->hyper, "layer_sizes_dnn", &n);
-    check_dense(p);
-    fields f = first_and_fields(p, &s);
+    cr_pd_check_dense(p);
+    fields f = cr_pd_first_and_fields(p, &s);
     cr_pd_put(p, p->model_at,
               "model_config: {feature_groups: [%s], backbone: {wide_embedding_dim: 1, "
               "wide_init_fn: \"%s\", blocks: [%s{name: cin, inputs: [{feature_group_name: all}], "
@@ -396,14 +384,14 @@ void cr_pd_xdeepfm(cr_pd *p) {
 
 /* The AutoInt of 1.8.5 has no linear part, and its vectors are as wide as the attention. */
 static void old_autoint(cr_pd *p) {
-    sizes s = table(p, false);
+    sizes s = cr_pd_table(p, false);
     int64_t layers = cr_pd_int(p, p->hyper, "n_interacting_layers", 1, 1, 64);
     int64_t heads = cr_pd_int(p, p->hyper, "n_head", CR_PD_REQUIRED, 1, 1024);
     int64_t dim = cr_pd_int(p, p->hyper, "d_key", CR_PD_REQUIRED, 1, 65536);
     int64_t value = cr_pd_int(p, p->hyper, "d_value", dim, 1, 65536);
     double drop = cr_pd_num(p, p->hyper, "dropout_rate", 0, 0, 0.999);
     cr_pd_idle(p, p->hyper, "d_model");
-    tell_reg(p);
+    cr_pd_tell_reg(p);
     if (value != dim)
         cr_pd_wrong(p, cr_pd_at(p, p->hyper, "d_value"), "d_value must be d_key, %lld",
                     (long long)dim);
@@ -442,7 +430,7 @@ void cr_pd_autoint(cr_pd *p) {
     }
     s.rows = cr_pd_int(p, p->hyper, "feature_number", CR_PD_REQUIRED, 1, MAX_ROWS) + 1;
     s.dim = cr_pd_int(p, p->hyper, "embedding_dim", CR_PD_REQUIRED, 1, 65536);
-    s.init = cut_normal(p, 0.1 / sqrt((double)s.dim));
+    s.init = cr_pd_cut_normal(p, 0.1 / sqrt((double)s.dim));
     heads = cr_pd_int(p, p->hyper, "head_num", CR_PD_REQUIRED, 1, 1024);
     const char *sizes_text = cr_pd_widths(p, p->hyper, "attn_layer_sizes", &n);
     const cr_conf_node *layers = cr_pd_get(p, p->hyper, "attn_layer_sizes");
@@ -451,7 +439,7 @@ void cr_pd_autoint(cr_pd *p) {
     bool scaling = cr_pd_bool(p, p->hyper, "scaling", true);
     bool wide = cr_pd_bool(p, p->hyper, "use_wide", true);
     (void)sizes_text;
-    fields f = first_and_fields(p, &s);
+    fields f = cr_pd_first_and_fields(p, &s);
     cr_buf_init(&b);
     for (int64_t i = 0; i < n; i++) {
         int64_t size = atoll(layers->v[i].val->text);
@@ -489,12 +477,12 @@ void cr_pd_autoint(cr_pd *p) {
 }
 
 void cr_pd_dlrm(cr_pd *p) {
-    sizes s = table(p, false);
+    sizes s = cr_pd_table(p, false);
     int64_t n_bot, n_top;
     const char *bot = cr_pd_widths(p, p->hyper, "bot_layer_sizes", &n_bot);
     const char *top = cr_pd_widths(p, p->hyper, "top_layer_sizes", &n_top);
     const cr_conf_node *list = cr_pd_get(p, p->hyper, "top_layer_sizes");
-    check_dense(p);
+    cr_pd_check_dense(p);
     if (n_top < 2 || atoll(list->v[n_top - 1].val->text) != 2) {
         cr_pd_wrong(p, cr_pd_at(p, p->hyper, "top_layer_sizes"),
                     "top_layer_sizes ends in 2, the scores of the two classes, and has a layer "
@@ -506,7 +494,7 @@ void cr_pd_dlrm(cr_pd *p) {
     cr_buf_init(&b);
     for (int64_t i = 0; i + 1 < n_top; i++)
         cr_buf_printf(&b, "%s%s", i ? ", " : "", list->v[i].val->text);
-    cr_pd_id_features(p, s.rows, s.dim, cut_normal(p, 1.0), false);
+    cr_pd_id_features(p, s.rows, s.dim, cr_pd_cut_normal(p, 1.0), false);
     cr_pd_dense_features(p);
     cr_pd_put(p, p->model_at,
               "model_config: {feature_groups: [{group_name: dense, feature_names: [%s]}, "
@@ -522,9 +510,9 @@ void cr_pd_dlrm(cr_pd *p) {
 /* ---- models of 1.8.5 over weighted ids ---- */
 
 static void flat_input(cr_pd *p, const char *blocks, sizes *s) {
-    tell_reg(p);
+    cr_pd_tell_reg(p);
     cr_pd_idle(p, p->hyper, "num_field");
-    fields f = first_and_fields(p, s);
+    fields f = cr_pd_first_and_fields(p, s);
     (void)f;
     cr_pd_put(p, p->model_at,
               "model_config: {feature_groups: [{group_name: wide, group_type: WIDE, feature_names: "
@@ -534,7 +522,7 @@ static void flat_input(cr_pd *p, const char *blocks, sizes *s) {
 }
 
 void cr_pd_fnn(cr_pd *p) {
-    sizes s = table(p, false);
+    sizes s = cr_pd_table(p, false);
     int64_t n;
     const char *fc = cr_pd_widths(p, p->hyper, "fc_sizes", &n);
     flat_input(p,
@@ -546,7 +534,7 @@ void cr_pd_fnn(cr_pd *p) {
 }
 
 void cr_pd_deep_crossing(cr_pd *p) {
-    sizes s = table(p, false);
+    sizes s = cr_pd_table(p, false);
     int64_t units = cr_pd_int(p, p->hyper, "residual_unit_num", 4, 1, 64);
     int64_t width = cr_pd_int(p, p->hyper, "residual_w_dim", 128, 1, 1048576);
     cr_buf b;
@@ -566,9 +554,9 @@ void cr_pd_deep_crossing(cr_pd *p) {
 }
 
 void cr_pd_nfm(cr_pd *p) {
-    sizes s = table(p, false);
+    sizes s = cr_pd_table(p, false);
     int64_t n;
-    const char *fc = cr_pd_widths(p, p->hyper, "fc_sizes", &n), *act = activation(p, "relu");
+    const char *fc = cr_pd_widths(p, p->hyper, "fc_sizes", &n), *act = cr_pd_activation(p, "relu");
     bool bn = cr_pd_bool(p, p->hyper, "use_batchnorm", false);
     double drop = cr_pd_num(p, p->hyper, "dropout_prob", 0, 0, 0.999);
     if (!cr_pd_bool(p, p->hyper, "use_dropout", false)) drop = 0;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/file.h"
 #include "dialect/paddle_int.h"
 
 static const char *const classes[] = {
@@ -126,6 +127,9 @@ static void new_run(cr_pd *p, bool infer, cr_paddle_run *r) {
         cr_pd_int(p, p->runner, infer ? "infer_batch_size" : "train_batch_size", 1, 1, 1000000000);
     r->first = cr_pd_int(p, p->runner, "infer_start_epoch", 0, 0, 1000000);
     r->end = cr_pd_int(p, p->runner, "infer_end_epoch", 10, 0, 1000001);
+    if (infer) return;
+    r->sessions = cr_pd_log_sessions(p);
+    r->log = cr_path_join(&p->doc->arena, cr_path_dir(&p->doc->arena, p->path), data);
 }
 
 /* Copies what the runs point to, because the document does not live as long. */
@@ -136,6 +140,8 @@ static cr_paddle_run *kept(cr_arena *a, const cr_paddle_run *v, int n) {
         if (v[i].runner) out[i].runner = cr_arena_strdup(a, v[i].runner);
         if (v[i].phase) out[i].phase = cr_arena_strdup(a, v[i].phase);
         if (v[i].data) out[i].data = cr_arena_strdup(a, v[i].data);
+        if (v[i].log) out[i].log = cr_arena_strdup(a, v[i].log);
+        if (v[i].sessions) out[i].sessions = cr_arena_strdup(a, v[i].sessions);
         out[i].dir = cr_arena_strdup(a, v[i].dir);
     }
     return out;

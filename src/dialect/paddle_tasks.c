@@ -10,7 +10,7 @@
 
 #include "dialect/paddle_int.h"
 
-#define MAX_ROWS 4000000000000
+#define MAX_ROWS CR_PD_MAX_ROWS
 
 /* The towers of the census models, in PaddleRec's order: income, then marital status. */
 static const char *census_towers(cr_pd *p) {

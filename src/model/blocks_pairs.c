@@ -1,7 +1,7 @@
 /*
  * blocks_pairs.c - block layers over the products of all pairs of fields: pair_attention (Xiao et
  * al., 2017: AFM), bilinear (Huang et al., 2019: FiBiNET), product (Qu et al., 2016: PNN), and
- * mix_fields, which makes new vectors of the fields.
+ * mix_fields and field_linear, which make new vectors of the fields.
  */
 #include <math.h>
 #include <stdio.h>
@@ -222,4 +222,44 @@ const cr_block_type cr_block_mix_fields = {
     .min_in = 1,
     .shares = true,
     .build = mix_fields,
+};
+
+/* ---- field_linear ---- */
+
+typedef struct each_conf {
+    cr_conf_base base;
+    int64_t units;
+    bool relu;
+} each_conf;
+static const cr_field each_fields[] = {
+    CR_INT(each_conf, units, 0, 1, 65536, CR_F_REQUIRED | CR_F_OURS, "width of each new vector"),
+    CR_BOOL(each_conf, relu, false, CR_F_OURS, "a ReLU follows"),
+    CR_END,
+};
+const cr_msg cr_block_field_linear_msg = {
+    .name = "FieldLinearBlock",
+    .help = "The same linear layer over each vector",
+    .fields = each_fields,
+    .size = sizeof(each_conf),
+};
+static void field_linear(cr_block_call *c, const void *conf) {
+    const each_conf *e = conf;
+    int64_t D = c->x.D, F = c->x.node->width / D;
+    if (e->units > CR_BLOCK_MAX_ROW / F) {
+        cr_block_wrong(c, cr_conf_at(e, "units"), "its row would be too wide; use fewer units");
+        return;
+    }
+    cr_init init = CR_INIT_U(1.0 / sqrt((double)D));
+    size_t mark = cr_graph_push(c->g, "%s", c->path);
+    cr_node *W = cr_weight(c->g, "weight", e->units, D, init);
+    cr_node *b = cr_vector(c->g, "bias", e->units, init);
+    cr_graph_pop(c->g, mark);
+    cr_block_give_fields(c, cr_matmul_each(c->g, c->x.node, W, b, e->relu, F), e->units);
+}
+const cr_block_type cr_block_field_linear = {
+    .name = "field_linear",
+    .takes = CR_TAKES_FIELDS,
+    .min_in = 1,
+    .shares = true,
+    .build = field_linear,
 };

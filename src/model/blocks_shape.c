@@ -37,18 +37,39 @@ static bool same_widths(cr_block_call *c, const cr_block_val **widest) {
     return true;
 }
 
-CR_BLOCK_PLAIN(add, "AddBlock", "The sum of the inputs, number by number");
+typedef struct add_conf {
+    cr_conf_base base;
+    cr_floats weights;
+} add_conf;
+static const cr_field add_fields[] = {
+    CR_FLOAT(add_conf, weights, 0, -CR_INF, CR_INF, CR_F_REPEATED | CR_F_OURS,
+             "a factor for each input, [1, -1] for a difference; none: all are 1"),
+    CR_END,
+};
+const cr_msg cr_block_add_msg = {
+    .name = "AddBlock",
+    .help = "The sum of the inputs, number by number",
+    .fields = add_fields,
+    .size = sizeof(add_conf),
+};
 static void add(cr_block_call *c, const void *conf) {
-    (void)conf;
+    const cr_floats *w = &((const add_conf *)conf)->weights;
     const cr_block_val *widest;
     if (!same_widths(c, &widest)) return;
+    if (w->n && w->n != c->n_in) {
+        cr_block_wrong(c, cr_conf_at(conf, "weights"),
+                       "weights has %lld numbers for %d inputs; give each its factor",
+                       (long long)w->n, c->n_in);
+        return;
+    }
     cr_node **v = CR_NEW_N(&c->b->m->arena, cr_node *, c->n_in);
-    float *ones = CR_NEW_N(&c->b->m->arena, float, c->n_in);
+    float *factors = CR_NEW_N(&c->b->m->arena, float, c->n_in);
     for (int i = 0; i < c->n_in; i++) {
         v[i] = c->in[i].node;
-        ones[i] = 1;
+        factors[i] = w->n ? (float)w->v[i] : 1;
     }
-    cr_block_give_like(c, c->n_in > 1 ? cr_add(c->g, v, ones, c->n_in) : v[0], widest);
+    bool same = c->n_in == 1 && factors[0] == 1;
+    cr_block_give_like(c, same ? v[0] : cr_add(c->g, v, factors, c->n_in), widest);
 }
 const cr_block_type cr_block_add = {
     .name = "add",

@@ -165,4 +165,9 @@ typedef struct cr_select_result {
 CR_CHECKED cr_code cr_feature_selection(const cr_select_opts *o, cr_select_result *res,
                                         cr_diag *diag);
 
+/* cr_log_sessions turns a log of users, the files of a folder with lines user,item,time, into
+ * out_dir/sessions.txt: a line of items per user, the oldest first. *users: how many there are. */
+CR_CHECKED cr_code cr_log_sessions(const char *log_dir, const char *out_dir, int64_t *users,
+                                   cr_err *err);
+
 #endif

@@ -76,6 +76,16 @@ class Product(nn.Module):
         return torch.einsum("bi,nij,bj->bn", s, self.weight.reshape(-1, self.D, self.D), s)
 
 
+class FieldLinear(nn.Linear):
+    def __init__(self, D, conf):
+        super().__init__(D, conf["units"])
+        self.relu = conf.get("relu", False)
+
+    def forward(self, x):
+        y = super().forward(x)
+        return (F.relu(y) if self.relu else y).flatten(1)
+
+
 class MixFields(nn.Module):
     def __init__(self, n, units):
         super().__init__()
@@ -90,6 +100,7 @@ PAIRS = {
     "pair_attention": lambda n, D, c: (PairAttention(D, c["attention_units"]), D, D),
     "bilinear": lambda n, D, c: (Bilinear(n, D, str(c.get("kind", "ALL"))), n * (n - 1) // 2 * D, D),
     "product": lambda n, D, c: (Product(n, D, c), c["units"], c["units"]),
+    "field_linear": lambda n, D, c: (FieldLinear(D, c), n * c["units"], c["units"]),
     "mix_fields": lambda n, D, c: (MixFields(n, c["units"]), c["units"] * D, D),
 }
 
@@ -150,7 +161,7 @@ def compute(kind, conf, m, v, D):
     if m is not None:
         return m(x)
     if kind == "add":
-        return sum(v)
+        return sum(w * a for w, a in zip(conf.get("weights", [1.0] * len(v)), v))
     if kind == "multiply":
         return torch.stack(torch.broadcast_tensors(*v)).prod(0)
     if kind == "slice":
@@ -241,7 +252,7 @@ CASES = {
         block("plus", "a", "b", "w", add={}),
         block("act", "plus", activation=dict(function="nn.PReLU"))),
     "own_pairs": graph(
-        ["afm", "inner", "outer", "alike", "two"],
+        ["afm", "inner", "outer", "alike", "less"],
         block("afm", group("fields"), pair_attention=dict(attention_units=3)),
         block("all", group("fields"), bilinear={}),
         block("each", group("fields"), bilinear=dict(kind=Name("EACH"))),
@@ -249,6 +260,9 @@ CASES = {
         block("inner", group("fields"), product=dict(units=3)),
         block("outer", group("fields"), product=dict(units=2, kind=Name("OUTER"))),
         block("two", "all", "each", "pair", mix_fields=dict(units=2)),
+        block("wide", "two", field_linear=dict(units=3, relu=True)),
+        block("narrow", group("fields"), linear=dict(units=6)),
+        block("less", "wide", "narrow", add=dict(weights=[1.0, -0.5])),
         block("a", group("fields"), linear=dict(units=3)),
         block("b", group("numbers"), linear=dict(units=3)),
         block("alike", "a", "b", "inner", similarity=dict(kind=Name("COSINE")))),

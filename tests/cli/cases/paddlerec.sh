@@ -302,11 +302,11 @@ cp models/fm/config.yaml mine/config.yaml
 run crank run -m mine/config.yaml
 ends 2
 has_err "mine/config.yaml:...: neither the folder 'mine' nor the hyper-parameters tell which model is meant, and crank runs no Python; ..."
-mkdir -p models/dien
-cp models/din/config.yaml models/dien/config.yaml
-run crank run -m models/dien/config.yaml
+mkdir -p models/tdm
+cp models/din/config.yaml models/tdm/config.yaml
+run crank run -m models/tdm/config.yaml
 ends 2
-has_err "models/dien/config.yaml:...: the model 'dien' of PaddleRec is not in this version of crank; build it from blocks ..."
+has_err "models/tdm/config.yaml:...: the model 'tdm' of PaddleRec is not in this version of crank; build it from blocks ..."
 run crank run -m models/dnn/config.yaml -o runner.epochs
 ends 2
 has_err "-o 'runner.epochs': an edit is one key, one '=' and a value; write -o runner.epochs=2"

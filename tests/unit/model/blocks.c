@@ -32,6 +32,7 @@ static const struct {
     {"gru", MODEL(SEQ, "gru: {hidden_size: 6}"), 6,
      "weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0"},
     {"label_attention", MODEL(AB ", " AB, "label_attention: {}"), 8, ""},
+    {"field_linear", MODEL(AB, "field_linear: {units: 3}"), 6, "weight bias"},
     {"mix_fields", MODEL(AB, "mix_fields: {units: 3}"), 12, "weight"},
     {"pair_attention", MODEL(AB, "pair_attention: {attention_units: 3}"), 4,
      "attention.weight attention.bias projection.weight"},

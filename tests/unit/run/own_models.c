@@ -214,11 +214,13 @@ static const struct a_graph {
      "{name: pair, inputs: [{feature_group_name: rows}], bilinear: {kind: INTERACTION}}, "
      "{name: mixed, inputs: [{block_name: bi}, {block_name: each}, {block_name: pair}], "
      "mix_fields: {units: 2}}, "
+     "{name: each2, inputs: [{block_name: mixed}], field_linear: {units: 4, relu: true}}, "
+     "{name: less, inputs: [{block_name: each2}, {block_name: each2}], add: {weights: [1, -2]}}, "
      "{name: inner, inputs: [{feature_group_name: rows}], product: {units: 3}}, "
      "{name: outer, inputs: [{feature_group_name: rows}], product: {units: 3, kind: OUTER}}, "
      "{name: grown, inputs: [{feature_group_name: rows}], conv: {filters: 2, kernel_height: 3, "
      "kernel_width: 1, padding: SAME, activation: nn.Tanh, pool_height: 2}}, "
-     "{name: top, inputs: [{block_name: afm}, {block_name: mixed}, {block_name: inner}, "
+     "{name: top, inputs: [{block_name: afm}, {block_name: less}, {block_name: inner}, "
      "{block_name: outer}, {block_name: grown}], mlp: {hidden_units: [8]}}]}, "
      "losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}]}"},
     {"plugin_model", "model_config={feature_groups: ["
@@ -418,6 +420,7 @@ static void random_graph(cr_buf *b) {
         "bilinear: {}",
         "product: {units: 3}",
         "mix_fields: {units: 2}",
+        "field_linear: {units: 4}",
     };
     static const char *const groups[] = {"rows", "rows", "numbers", "seq",
                                          "seq, max_seq_length: 2"};

@@ -1,0 +1,231 @@
+/*
+ * paddle_pairs.c - PaddleRec's models over products of pairs of fields: afm, pnn, fgcnn, fibinet,
+ * flen.
+ *
+ * They are those of the papers. PaddleRec's afm takes its softmax over one number, so that all
+ * weights are 1; its pnn sums over the wrong axis; its fibinet has a matrix per pair where the type
+ * `all` shares one. --compat paddlerec takes these forms.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dialect/paddle_int.h"
+
+#define IN_ALL "inputs: [{feature_group_name: all}]"
+
+/* A model over weighted ids: a linear part and blocks that give one number, `second`. */
+static void with_first(cr_pd *p, const cr_pd_sizes *s, const char *blocks) {
+    cr_pd_tell_reg(p);
+    cr_pd_idle(p, p->hyper, "num_field");
+    cr_pd_fields f = cr_pd_first_and_fields(p, s);
+    cr_pd_put(p, p->model_at,
+              "model_config: {feature_groups: [%s], backbone: {wide_embedding_dim: 1, "
+              "wide_init_fn: \"%s\", blocks: [%s%s, {name: score, inputs: [%s{block_name: "
+              "second}], add: {}}]}, " CR_PD_ONE_SCORE "}",
+              f.groups, s->init, f.first, blocks, f.adds);
+}
+
+void cr_pd_afm(cr_pd *p) {
+    cr_pd_sizes s = cr_pd_table(p, false);
+    int64_t units = cr_pd_int(p, p->hyper, "hidden1_attention_size", 16, 1, 65536);
+    cr_pd_idle(p, p->hyper, "act");
+    const char *pairs =
+        p->o->compat ? "fm: {}"
+                     : cr_arena_printf(&p->doc->arena, "pair_attention: {attention_units: %lld}",
+                                       (long long)units);
+    with_first(p, &s,
+               cr_arena_printf(&p->doc->arena,
+                               "{name: pairs, " IN_ALL ", %s}, {name: second, inputs: "
+                               "[{block_name: pairs}], linear: {units: 1, bias: false}}",
+                               pairs));
+}
+
+void cr_pd_pnn(cr_pd *p) {
+    cr_pd_sizes s = cr_pd_table(p, false);
+    int64_t n, units = cr_pd_int(p, p->hyper, "deep_input_size", 50, 1, 65536);
+    bool inner = cr_pd_bool(p, p->hyper, "use_inner_product", true);
+    const char *fc = cr_pd_widths(p, p->hyper, "fc_sizes", &n);
+    const char *act = cr_pd_activation(p, "relu");
+    with_first(p, &s,
+               cr_arena_printf(
+                   &p->doc->arena,
+                   "{name: linear, " IN_ALL ", linear: {units: %lld}}, {name: products, " IN_ALL
+                   ", product: {units: %lld, kind: %s}}, {name: sum, inputs: [{block_name: "
+                   "linear}, {block_name: products}], add: {}}, {name: first_layer, inputs: "
+                   "[{block_name: sum}], activation: {function: nn.ReLU}}, {name: deep, inputs: "
+                   "[{block_name: first_layer}], mlp: {hidden_units: %s, activation: %s}}, {name: "
+                   "second, inputs: [{block_name: deep}], linear: {units: 1}}",
+                   (long long)units, (long long)units, inner ? "INNER" : "OUTER", fc, act));
+}
+
+/* Number i of a list of widths. */
+static int64_t width_at(cr_pd *p, const char *key, int64_t i) {
+    const cr_conf_node *v = cr_pd_get(p, p->hyper, key);
+    return v && v->kind == CR_NODE_LIST && (size_t)i < v->n && v->v[i].val->text
+               ? atoll(v->v[i].val->text)
+               : 1;
+}
+
+/* Layers of convolution over the fields, each followed by new fields made from what it saw. */
+void cr_pd_fgcnn(cr_pd *p) {
+    cr_pd_sizes s = cr_pd_table(p, false);
+    int64_t n, n_new, n_pool, n_fc, height = p->n_ids, channels = 1;
+    (void)cr_pd_widths(p, p->hyper, "filters", &n);
+    (void)cr_pd_widths(p, p->hyper, "new_filters", &n_new);
+    (void)cr_pd_widths(p, p->hyper, "pooling_size", &n_pool);
+    const char *fc = cr_pd_widths(p, p->hyper, "fc_sizes", &n_fc);
+    const char *act = cr_pd_activation(p, "relu");
+    bool bn = cr_pd_bool(p, p->hyper, "use_batchnorm", false);
+    if (n != n_new || n != n_pool) {
+        cr_pd_wrong(p, cr_pd_at(p, p->hyper, "filters"),
+                    "filters, new_filters and pooling_size have %lld, %lld and %lld numbers; give "
+                    "each layer one of each",
+                    (long long)n, (long long)n_new, (long long)n_pool);
+        return;
+    }
+    cr_buf b;
+    cr_buf_init(&b);
+    cr_buf_str(&b, "");
+    const char *all = "{feature_group_name: all}", *before = all;
+    cr_arena *a = &p->doc->arena;
+    for (long long i = 0; i < (long long)n; i++) {
+        int64_t filters = width_at(p, "filters", i), pool = width_at(p, "pooling_size", i);
+        int64_t left = height / pool, fields = left * width_at(p, "new_filters", i);
+        if (left == 0) {
+            cr_pd_wrong(p, cr_pd_at(p, p->hyper, "pooling_size"),
+                        "layer %lld has %lld lines and pools %lld; use fewer layers or smaller "
+                        "pools",
+                        i + 1, (long long)height, (long long)pool);
+            break;
+        }
+        cr_buf_printf(&b,
+                      "{name: conv%lld, inputs: [%s], conv: {channels: %lld, height: %lld, "
+                      "filters: %lld, kernel_height: 9, kernel_width: 1, padding: SAME, "
+                      "activation: nn.Tanh, pool_height: %lld}}, {name: made%lld, inputs: "
+                      "[{block_name: conv%lld}], mlp: {hidden_units: [%lld], activation: "
+                      "nn.Tanh}}, {name: new%lld, inputs: [{block_name: made%lld}], fields: {dim: "
+                      "%lld}}, ",
+                      i, before, (long long)channels, (long long)height, (long long)filters,
+                      (long long)pool, i, i, (long long)(fields * s.dim), i, i, (long long)s.dim);
+        before = cr_arena_printf(a, "{block_name: conv%lld}", i);
+        all = cr_arena_printf(a, "%s, {block_name: new%lld}", all, i);
+        channels = filters;
+        height = left;
+    }
+    cr_buf_printf(&b,
+                  "{name: pairs, inputs: [%s], dot_interaction: {}}, {name: deep, inputs: [%s, "
+                  "{block_name: pairs}], mlp: {hidden_units: %s, activation: %s%s}}, {name: "
+                  "second, inputs: [{block_name: deep}], linear: {units: 1}}",
+                  all, all, fc, act, bn ? ", use_bn: true" : "");
+    cr_pd_idle(p, p->hyper, "reg"); /* of first-order weights, which the model has not */
+    cr_pd_idle(p, p->hyper, "num_field");
+    cr_pd_id_features(p, s.rows, s.dim, s.init, true);
+    cr_pd_put(p, p->model_at,
+              "model_config: {feature_groups: [{group_name: all, feature_names: [%s]}], backbone: "
+              "{blocks: [%s]}, " CR_PD_ONE_SCORE "}",
+              cr_pd_id_names(p), b.data);
+    cr_buf_clear(&b);
+}
+
+void cr_pd_fibinet(cr_pd *p) {
+    cr_pd_sizes s = cr_pd_table(p, true);
+    const char *type = cr_pd_str(p, p->hyper, "bilinear_type", false), *kind = "ALL";
+    int64_t ratio = cr_pd_int(p, p->hyper, "reduction_ratio", 3, 1, 65536);
+    double drop = cr_pd_num(p, p->hyper, "dropout_rate", 0.5, 0, 0.999);
+    if (type && strcmp(type, "each") == 0)
+        kind = "EACH";
+    else if (type && strcmp(type, "interaction") == 0)
+        kind = "INTERACTION";
+    else if (type && strcmp(type, "all") != 0)
+        cr_pd_wrong(p, cr_pd_at(p, p->hyper, "bilinear_type"),
+                    "bilinear_type is '%.40s' and must be all, each or interaction", type);
+    if (p->o->compat && strcmp(kind, "ALL") == 0) kind = "INTERACTION";
+    cr_pd_check_dense(p);
+    cr_pd_id_features(p, s.rows, s.dim, s.init, false);
+    cr_pd_dense_features(p);
+    cr_pd_put(p, p->model_at,
+              "model_config: {feature_groups: [{group_name: all, feature_names: [%s]}, "
+              "{group_name: dense, feature_names: [%s]}], backbone: {blocks: [{name: senet, " IN_ALL
+              ", senet: {reduction_ratio: %lld}}, {name: raw_pairs, " IN_ALL
+              ", bilinear: {kind: %s}}, {name: senet_pairs, inputs: [{block_name: senet}], "
+              "bilinear: {kind: %s}}, {name: deep, inputs: [{block_name: raw_pairs}, {block_name: "
+              "senet_pairs}, {feature_group_name: dense}], mlp: {hidden_units: [400, 400, 400], "
+              "dropout_ratio: [%g]}}]}, " CR_PD_ONE_SCORE "}",
+              cr_pd_id_names(p), cr_pd_dense_names(p), (long long)ratio, kind, kind, drop);
+}
+
+/* ---- flen ---- */
+
+/* 24 columns: the first is not read, 13 of the user, 3 of the item, 6 of the context, the label. */
+void cr_pd_avazu(cr_pd *p) {
+    static const char *const names[] = {"user", "item", "contex"};
+    static const int n[] = {13, 3, 6};
+    cr_buf b;
+    int k = 0;
+    cr_buf_init(&b);
+    cr_buf_str(&b, "{input_name: first, input_type: INT64}");
+    p->ids = CR_NEW_N(&p->doc->arena, const char *, 22);
+    for (int g = 0; g < 3; g++)
+        for (int i = 0; i < n[g]; i++) {
+            p->ids[k] = cr_arena_printf(&p->doc->arena, "%s_%d", names[g], i);
+            cr_buf_printf(&b, ", {input_name: %s, input_type: INT64}", p->ids[k++]);
+        }
+    p->n_ids = k;
+    cr_pd_put(p, p->data_at,
+              "data_config: {dataset_type: CsvDataset, fg_mode: FG_NONE, label_fields: [click], "
+              "input_fields: [%s, {input_name: click, input_type: FLOAT}]}",
+              b.data);
+    cr_buf_clear(&b);
+}
+
+/* The ids of one field of FLEN, by their names; NULL: there is none. */
+static const char *of_field(cr_pd *p, const char *field) {
+    const char **v = CR_NEW_N(&p->doc->arena, const char *, p->n_ids + 1);
+    int n = 0;
+    for (int i = 0; i < p->n_ids; i++)
+        if (strncmp(p->ids[i], field, strlen(field)) == 0 && p->ids[i][strlen(field)] == '_')
+            v[n++] = p->ids[i];
+    return n ? cr_pd_names(p, v, n) : NULL;
+}
+
+void cr_pd_flen(cr_pd *p) {
+    static const char *const names[] = {"user", "item", "contex"};
+    cr_pd_sizes s = cr_pd_table(p, false);
+    int64_t n;
+    const char *fc = p->old ? "[64, 32]" : cr_pd_widths(p, p->hyper, "layer_sizes_dnn", &n);
+    double drop = cr_pd_num(p, p->hyper, "dropout_rate", 0.2, 0, 0.999);
+    const char *field[3];
+    for (int i = 0; i < 3; i++) {
+        field[i] = of_field(p, names[i]);
+        if (field[i]) continue;
+        cr_pd_wrong(p, p->data_at,
+                    "flen reads slots user_0, ..., item_0, ..., contex_0, ...; there "
+                    "is none of '%s'",
+                    names[i]);
+        return;
+    }
+    cr_pd_id_features(p, s.rows, s.dim, "nn.init.xavier_uniform_", false);
+#define ONE(x)                                                                                     \
+    "{name: " x "_sum, inputs: [{feature_group_name: " x "}], sum: {fields: true}}, {name: " x     \
+    "_pairs, inputs: [{feature_group_name: " x "}], fm: {}}, "
+#define TWO(x, y)                                                                                  \
+    "{name: " x "_" y ", inputs: [{block_name: " x "_sum}, {block_name: " y "_sum}], multiply: "   \
+    "{}}, "
+    cr_pd_put(p, p->model_at,
+              "model_config: {feature_groups: [{group_name: user, feature_names: [%s]}, "
+              "{group_name: item, feature_names: [%s]}, {group_name: contex, feature_names: [%s]}, "
+              "{group_name: all, feature_names: [%s]}], backbone: {blocks: [" ONE("user") ONE(
+                  "item") ONE("contex") TWO("user", "item") TWO("user", "contex")
+                  TWO("item", "contex") "{name: between, inputs: [{block_name: user_item}, "
+                                        "{block_name: user_contex}, {block_name: item_contex}], "
+                                        "mix_fields: {units: 1}}, {name: inside, inputs: "
+                                        "[{block_name: user_pairs}, {block_name: item_pairs}, "
+                                        "{block_name: contex_pairs}], mix_fields: {units: 1}}, "
+                                        "{name: both, inputs: [{block_name: between}, {block_name: "
+                                        "inside}], add: {}}, {name: second, inputs: [{block_name: "
+                                        "both}], mlp: {hidden_units: [%lld], use_bn: true, "
+                                        "dropout_ratio: [%g]}}, {name: deep, " IN_ALL
+                                        ", mlp: {hidden_units: %s, dropout_ratio: [%g]}}], "
+                                        "concat_blocks: [second, deep]}, " CR_PD_ONE_SCORE "}",
+              field[0], field[1], field[2], cr_pd_id_names(p), (long long)s.dim, drop, fc, drop);
+}
