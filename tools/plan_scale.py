@@ -103,7 +103,7 @@ def lines(title, note, series, limit=None, unit=short):
     sx = lambda x: LEFT + 24 + (W - LEFT - RIGHT - 48) * math.log(x / RANKS[0]) / math.log(RANKS[-1] / RANKS[0])
     sy = lambda y: TOP + (H - TOP - BOTTOM) * math.log(hi / y) / math.log(hi / lo)
     s = frame(title, note)
-    for y in (10 ** e for e in range(5, 14)):
+    for y in (10 ** e for e in range(14)):
         if lo <= y <= hi:
             s += [f'<line x1="{LEFT}" y1="{sy(y):.1f}" x2="{W - RIGHT}" y2="{sy(y):.1f}" stroke="#e4e4e4"/>',
                   f'<text x="{LEFT - 6}" y="{sy(y) + 4:.1f}" text-anchor="end" fill="#444">{unit(y)}</text>']

@@ -24,8 +24,10 @@ import plan_scale  # noqa: E402
 WORKERS = (32, 100, 320, 1000)
 BATCHES = 60
 STATED = {"letter_s": 15e-6, "latency_s": 50e-6, "bytes_per_s": 12.5e9 / 8,  # 100 Gbit/s per machine of 8 processes
-          "spread": 0.1, "slow_share": 0.02, "slow_factor": 2.0}  # one worker of fifty is half as fast
-COSTS = {"batch": 2048, "compute_s": 0.0, "pull_s": 0.0, "push_s": 0.0, "delta_s": 0.0, "bytes_per_row": 0.0, "k_steps": 100}
+          "spread": 0.1,  # of the time of a batch; slow workers: one of fifty is half as fast
+          "slow_share": 0.02, "slow_factor": 2.0}
+COSTS = {"batch": 2048, "compute_s": 0.0676, "pull_s": 0.00149, "push_s": 0.00249, "delta_s": 0.0614, "bytes_per_row": 2458, "k_steps": 100,
+         "cpu": "AMD EPYC (Zen 4)"}
 
 
 def read_costs(path):
@@ -37,15 +39,11 @@ def read_costs(path):
             "k_steps": 100, "cpu": x["cpu"]}
 
 
-def speeds(workers, rng):
-    s = STATED
-    return [(s["slow_factor"] if rng.random() < s["slow_share"] else 1.0) for _ in range(workers)]
-
-
-def simulate(c, workers, servers, strategy):
-    """rows/s, mean and largest staleness, share of time that a server is busy"""
+def simulate(c, workers, servers, strategy, unequal=False):
+    """rows/s, mean and largest staleness, share of time that a server is busy. All workers make the same number of steps, as in a round
+    of crank, so with `unequal` the slowest decides when it ends."""
     rng = random.Random(1)
-    slow = speeds(workers, rng)
+    slow = [STATED["slow_factor"] if unequal and w % round(1 / STATED["slow_share"]) == 0 else 1.0 for w in range(workers)]
     letter, wire = STATED["letter_s"], c["batch"] * c["bytes_per_row"] / servers / STATED["bytes_per_s"] / 2
     cost = {k: c[k + "_s"] / servers + letter for k in ("pull", "push", "delta")}
     took = lambda w: c["compute_s"] * slow[w] * max(0.2, rng.gauss(1, STATED["spread"])) + 2 * servers * letter
@@ -78,7 +76,7 @@ def simulate(c, workers, servers, strategy):
         busy += cost[kind]
         order += 1
         if kind == "pull":
-            seen[w], later = applied, seen[w]
+            seen[w] = applied
             heapq.heappush(events, (max(free + STATED["latency_s"] + wire, end[w]), order, w, "work"))
         else:
             applied += 1
@@ -97,7 +95,7 @@ def main():
     p.add_argument("--docs", default=f"{root}/docs/img")
     a = p.parse_args()
     c = read_costs(a.costs) if a.costs else COSTS
-    print("| workers | servers | strategy | rows/s | of the ideal | staleness, mean | most | server busy |\n|---|---|---|---|---|---|---|---|")
+    print("| workers | servers | strategy | rows/s | of the ideal | staleness, mean | most | server busy | with slow workers |\n|" + "---|" * 9)
     ideal = {w: w * c["batch"] / c["compute_s"] for w in WORKERS}
     rates = {"ideal: computing alone": ideal}
     stales = {}
@@ -106,10 +104,12 @@ def main():
         for w in WORKERS:
             n = max(1, w // share)
             rate, mean, most, busy = simulate(c, w, n, strategy)
+            held = simulate(c, w, n, strategy, True)[0]
             rates.setdefault(name, {})[w] = rate
             if strategy == "async":
                 stales.setdefault(name, {})[w] = max(mean, 1)
-            print(f"| {w:,} | {n} | {strategy} | {rate / 1e6:.2f} M | {100 * rate / ideal[w]:.0f} % | {mean:.0f} | {most} | {100 * busy:.0f} % |")
+            old = f"{mean:.0f} | {most}" if strategy == "async" else " | "
+            print(f"| {w:,} | {n} | {strategy} | {rate / 1e6:.2f} M | {100 * rate / ideal[w]:.0f} % | {old} | {100 * busy:.0f} % | {held / 1e6:.2f} M |")
     plan_scale.RANKS = WORKERS
     plan_scale.COLORS = ("#888888", "#4c78a8", "#54a24b", "#9d6fb5", "#e45756")
     note = f"batches of {c['batch']:,} rows, one thread per worker; costs measured on {c.get('cpu', 'one machine')}"

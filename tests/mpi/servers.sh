@@ -1,12 +1,13 @@
 #!/bin/sh
-# servers.sh CRANK - parameter servers on several hosts, which are network namespaces (net.sh), and every shape of 1 to 4 servers and 1 to 4
+# servers.sh CRANK [quick] - parameter servers on several hosts, which are network namespaces (net.sh), and every shape of 1 to 4 servers and 1 to 4
 # workers on one.
 #
 # Each host has one process, with the variables that PaddleCloud gives it: hosts 0 and 1 serve, hosts 2 and 3 train. sync has the bytes of
 # one process; in async a trainer's host that dies or is cut off does not stop the other; the loss of a server's host, or a link to it
-# that is cut, is found in time and restarts the job. Exit code 77: this machine cannot run it, and why.
+# that is cut, is found in time and restarts the job. quick: only what belongs to the quick tier. Exit code 77: this machine cannot run
+# it, and why.
 set -u
-[ $# -eq 1 ] && [ -x "$1" ] || { echo "usage: servers.sh CRANK" >&2; exit 2; }
+[ $# -ge 1 ] && [ -x "$1" ] || { echo "usage: servers.sh CRANK [quick]" >&2; exit 2; }
 CRANK=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 HOSTS=4
 . "$(dirname "$0")/net.sh"
@@ -71,6 +72,7 @@ grep -q "were trained by the others" err.2 || fail "$(cat err.2)"
 [ -d killed/model.ckpt-47 ] || fail "$(ls killed)"
 none_left
 passed "a killed trainer: the other one goes on"
+[ "${2:-}" != quick ] || finish
 
 # its host dies as a whole; another one takes its place
 held_in dead step:7 1 async
@@ -125,13 +127,13 @@ dense_sgd='train_config.dense_optimizer={sgd_optimizer: {lr: 0.05, momentum: 0},
 for w in 1 2 3 4; do
     batch=$((24 / w))
     # shellcheck disable=SC2086
-    run crank train tiny.yaml --model_dir alone$w --threads 1 $settings --set data_config.batch_size=$((batch * w)) --set "$sgd" --set "$dense_sgd"
+    run "$CRANK" train tiny.yaml --model_dir alone$w --threads 1 $settings --set data_config.batch_size=$((batch * w)) --set "$sgd" --set "$dense_sgd"
     ends 0
     for s in 1 2 3 4; do
         for strategy in sync half_async async geo; do
             rm -rf shape
             # shellcheck disable=SC2086
-            run crank launch --ps $s --workers $w -- train tiny.yaml --strategy $strategy --model_dir shape --threads 1 $settings --set data_config.batch_size=$batch \
+            run "$CRANK" launch --ps $s --workers $w -- train tiny.yaml --strategy $strategy --model_dir shape --threads 1 $settings --set data_config.batch_size=$batch \
                 --set "$sgd" --set "$dense_sgd" --set train_config.servers.k_steps=3 --set train_config.save_checkpoints_steps=30
             ends 0
             [ -d shape/model.ckpt-79 ] || fail "$strategy with $s servers and $w workers: $(ls shape)"
