@@ -1,6 +1,6 @@
 /*
  * cmd_launch.c - `crank launch [flags] -- COMMAND ...`, also spelled `crank torchrun [flags] -m
- * MODULE ...`.
+ * MODULE ...` and `crank fleetrun --server_num N --worker_num M SCRIPT ...` (Paddle).
  *
  * The flags are torchrun's. One process without restarts and logs needs no launcher: then the
  * command runs in this process, as if it had been typed alone.
@@ -42,6 +42,10 @@ static const cr_opt opts[] = {
     CR_OPT_INT(args, ps, "N", NULL, "none", 1, 4095,
                "parameter servers on each node, with --workers; instead of --nproc-per-node"),
     CR_OPT_INT(args, workers, "N", NULL, "none", 1, 4095, "workers on each node, with --ps"),
+    CR_OPT_AT(args, ps, "server_num", CR_O_INT, 0, 0, "N", NULL, "--ps", 1, 4095,
+              "fleetrun's name for --ps"),
+    CR_OPT_AT(args, workers, "worker_num", CR_O_INT, 0, 0, "N", NULL, "--workers", 1, 4095,
+              "fleetrun's name for --workers"),
     FLAG(node_rank, 0, "N", "by arrival", "number of this node, from 0; node 0 has the head"),
     FLAG(master_addr, 0, "HOST", "MASTER_ADDR", "name or address of node 0"),
     FLAG(master_port, 0, "PORT", "29500, or MASTER_PORT", "port of node 0 where the nodes meet"),

@@ -7,9 +7,10 @@
  *   crank python tzrec/eval.py FLAGS
  *   crank run_deepfm FLAGS, crank python run_scripts/run_deepfm.py FLAGS (ModelZoo)
  *   crank python -u ../../../tools/trainer.py -m config.yaml
+ *   crank fleetrun --worker_num=1 --server_num=1 ../../../tools/static_ps_trainer.py -m config.yaml
  *
- * torchrun is another name of `crank launch`, which reads its flags (cmd_launch.c). Python's own
- * flags mean nothing for crank.
+ * torchrun and fleetrun are other names of `crank launch`, which reads their flags (cmd_launch.c).
+ * Python's own flags mean nothing for crank.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -221,7 +222,8 @@ cr_code cr_wrap_find(const cr_cmd *const *cmds, int argc, char **argv, const cr_
         snprintf(prog, sizeof prog, "crank");
         i--;
     } else {
-        *cmd = cr_cmd_find(cmds, strcmp(base, "torchrun") == 0 ? base : argv[i]);
+        bool launches = strcmp(base, "torchrun") == 0 || strcmp(base, "fleetrun") == 0;
+        *cmd = cr_cmd_find(cmds, launches ? "launch" : argv[i]);
         if (strcmp(argv[i], "run") == 0 && is_cruise(argc - i - 1, argv + i + 1))
             *cmd = cr_cmd_find(cmds, "cruise");
         if (!*cmd && is_run_word(argv[i])) { /* run_deepfm: the word names the model */

@@ -185,3 +185,9 @@ grep -q 'strategy: "geo"' new_ckpt/pipeline.config && grep -q 'k_steps: 3' new_c
 run crank launch --ps 1 --workers 2 -- run -m dnn/new.yaml -o runner.sync_mode=heter
 ends 2
 has_err "...sync_mode is 'heter' and must be sync, async or geo"
+# Paddle's launcher, with crank in front
+rm -rf new_ckpt
+run crank fleetrun --worker_num=2 --server_num=1 ../tools/static_ps_trainer.py -m dnn/new.yaml
+ends 0
+has_err "...of the ranks of each node 2 work and 1 serves"
+grep -q 'strategy: "geo"' new_ckpt/pipeline.config || fail "$(cat new_ckpt/pipeline.config)"
