@@ -10,10 +10,13 @@
 /* clang-format off */
 #define CR_STORES(X)                                                                               \
     X(file)                                                                                        \
+    X(hdfs)                                                                                        \
     X(oss)                                                                                         \
     X(s3)                                                                                          \
     X(s3a)                                                                                         \
-    X(s3n)
+    X(s3n)                                                                                         \
+    X(swebhdfs)                                                                                    \
+    X(webhdfs)
 /* clang-format on */
 
 #define CR_STORE_DECLARE(s) extern const cr_store cr_store_##s;

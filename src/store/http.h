@@ -27,6 +27,10 @@ typedef struct cr_http_req {
     void *into;
     size_t room;
     int connect_s, idle_s; /* limits in seconds; 0: those of http.c */
+    /* the request must not be made twice: it gets a connection of its own, because the library
+     * sends a request again when one that waited in the pool turns out to be closed */
+    bool once;
+    bool negotiate; /* the ticket of Kerberos is shown (SPNEGO) */
 } cr_http_req;
 
 typedef struct cr_http_res {
@@ -53,7 +57,7 @@ size_t cr_http_decode(char *text, size_t n);
 
 /* ---- what the plug-in has ---- */
 
-#define CR_HTTP_ABI 1
+#define CR_HTTP_ABI 3
 
 typedef struct cr_http_call {
     const cr_http_req *req;

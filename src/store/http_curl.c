@@ -129,6 +129,12 @@ static int call(cr_http_call *c) {
     curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, on_data);
     curl_easy_setopt(h, CURLOPT_WRITEDATA, &s);
     if (c->ca_file) curl_easy_setopt(h, CURLOPT_CAINFO, c->ca_file);
+    if (q->once) curl_easy_setopt(h, CURLOPT_FRESH_CONNECT, 1L);
+    if (q->negotiate) {
+        curl_easy_setopt(h, CURLOPT_HTTPAUTH, (long)CURLAUTH_NEGOTIATE);
+        curl_easy_setopt(h, CURLOPT_USERPWD, ":");
+        curl_easy_setopt(h, CURLOPT_COOKIEFILE, ""); /* the cookie that stands for the ticket */
+    }
     set_body(h, q);
     CURLcode code = curl_easy_perform(h);
     long status = 0;

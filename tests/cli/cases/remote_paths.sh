@@ -9,7 +9,7 @@ awk '/^## crank / { cmd = $3 }
      /^## Flags/ { cmd = "" }
      cmd != "" && match($0, /^\| `--[a-z_]+ (FILE|FILES|PATH|PATHS|DIR)`/) {
          split(substr($0, RSTART + 3, RLENGTH - 4), w, " ")
-         if ($0 !~ /not in this version|--easyrec_package_path/) flags[cmd] = flags[cmd] " " w[1] "=hdfs://b/" substr(w[1], 3)
+         if ($0 !~ /not in this version|--easyrec_package_path/) flags[cmd] = flags[cmd] " " w[1] "=afs://b/" substr(w[1], 3)
      }
      END { for (c in flags) print c flags[c] }' ref/commands.md >lines
 [ "$(wc -l <lines)" -ge 10 ] || fail "the flags were not found"
@@ -23,22 +23,22 @@ while read -r words; do
     # shellcheck disable=SC2086
     run crank $words
     ends 2
-    [ "$(grep -c "is in HDFS, which this version neither reads nor writes; give a local path" "$err")" -eq $n ] ||
+    [ "$(grep -c "is in an AFS file system, which this version neither reads nor writes; give a local path" "$err")" -eq $n ] ||
         fail "$n paths were given"
 done <lines
-is_gone "hdfs:"
+is_gone "afs:"
 
 # the config's own, together with those of flags, each at its place
-sed 's,^model_dir: .*,model_dir: hdfs://nn/model,; s,^eval_input_path: .*,eval_input_path: "eval.csv\, odps://p/tables/t/ds=1",' tiny.yaml >far.yaml
+sed 's,^model_dir: .*,model_dir: gs://nn/model,; s,^eval_input_path: .*,eval_input_path: "eval.csv\, odps://p/tables/t/ds=1",' tiny.yaml >far.yaml
 run crank train far.yaml --train_input_path 'sftp://b/a.csv,gs://b/b.csv' --set train_config.fine_tune_checkpoint=afs://x/y
 ends 2
 has_err "--train_input_path: 'sftp://b/a.csv' is on another machine, ...; give a local path, and copy the files with scp"
 has_err "--train_input_path: 'gs://b/b.csv' is in Google Cloud Storage, ..."
 has_err "far.yaml:2:18: 'odps://p/tables/t/ds=1' is a MaxCompute table, ...; give local Parquet files: export the table to them first, or import the result afterwards"
-has_err "far.yaml:3:12: 'hdfs://nn/model' is in HDFS, ...; give a local path, and copy the files with hdfs dfs -get and -put"
+has_err "far.yaml:3:12: 'gs://nn/model' is in Google Cloud Storage, ...; give a local path, and copy the files with gsutil cp"
 has_err "--set:1:...: 'afs://x/y' is in an AFS file system, ..."
 [ "$(grep -c 'neither reads' "$err")" -eq 5 ] || fail "each path once"
-is_gone hdfs:
+is_gone gs:
 
 # a block that is refused or ignored as a whole needs no advice about its files
 run crank check tiny.yaml --set 'data_config.negative_sampler={input_path: "odps://p/tables/t", num_sample: 3, attr_fields: [item], item_id_field: item}' \
@@ -51,7 +51,7 @@ no_err "...neither reads nor writes..."
 # the same in a config alone, and by check
 run crank check far.yaml
 ends 2
-has_err "far.yaml:3:12: 'hdfs://nn/model' is in HDFS, ..."
+has_err "far.yaml:3:12: 'gs://nn/model' is in Google Cloud Storage, ..."
 
 # a scheme nobody knows
 run crank train tiny.yaml --model_dir blob://x/y

@@ -37,7 +37,7 @@ TEST(refused) {
     take("file://host/a", NULL);
     take("file://rel", NULL);
     take("new+store.v2://x", NULL);
-    take("hdfs:/a/b", NULL);
+    take("afs:/a/b", NULL);
     take("GS://b/x", NULL);
     for (const cr_scheme *s = cr_schemes; s->name; s++) {
         char path[64];
@@ -60,11 +60,11 @@ TEST(lists) {
     CHECK_STR(cr_paths_take(&a, "a, file:///b/{c,d},e", CR_NOWHERE, &d), "a,/b/{c,d},e");
     CHECK_INT(d.n, 0);
     cr_loc at = {"x.yaml", 3, 5};
-    CHECK(!cr_paths_take(&a, "hdfs://b/1, local, odps://p/tables/t/ds=1&ds=2", at, &d));
+    CHECK(!cr_paths_take(&a, "afs://b/1, local, odps://p/tables/t/ds=1&ds=2", at, &d));
     CHECK_INT(d.n, 2);
-    CHECK_STR(d.v[0].msg,
-              "'hdfs://b/1' is in HDFS, which this version neither reads nor writes; give a local "
-              "path, and copy the files with hdfs dfs -get and -put");
+    CHECK_STR(d.v[0].msg, "'afs://b/1' is in an AFS file system, which this version neither reads "
+                          "nor writes; give a local "
+                          "path, and copy the files with hadoop fs -get and -put");
     CHECK_STR(
         d.v[1].msg,
         "'odps://p/tables/t/ds=1&ds=2' is a MaxCompute table, which this version neither reads "

@@ -1,0 +1,30 @@
+/*
+ * hdfs_conf.h - which web addresses serve an hdfs:// path, and as whom requests are made. Known
+ * from the path, from the environment, and from Hadoop's own files (core-site.xml, hdfs-site.xml of
+ * HADOOP_CONF_DIR).
+ */
+#ifndef CR_STORE_HDFS_CONF_H
+#define CR_STORE_HDFS_CONF_H
+
+#include "base/fs.h"
+
+#define CR_HDFS_NODES 8
+
+typedef struct cr_hdfs_place {
+    char base[CR_HDFS_NODES][320]; /* "http://nn1:9870": the name nodes, or a gateway */
+    int n;
+    char name[256];   /* of the file system, as the path says it */
+    const char *path; /* behind it, with its slash; points into the path */
+    char user[128];
+    char *token; /* a delegation token; NULL: none. From malloc */
+    bool kerberos;
+} cr_hdfs_place;
+
+/* cr_hdfs_find fills a place. EINVAL: the path or the configuration does not lead anywhere. */
+int cr_hdfs_find(cr_hdfs_place *p, const char *path, cr_fs_why *why);
+void cr_hdfs_clear(cr_hdfs_place *p);
+/* cr_hdfs_tokens reads a file of tokens in Hadoop's form and returns the first one of HDFS as it
+ * stands in URLs, from malloc; NULL: there is none. */
+char *cr_hdfs_token(const char *data, size_t n);
+
+#endif

@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+"""hdfs_server.py - a stand-in for HDFS's web interface on loopback, for tests: two name nodes, of which one may be on
+standby, and two data nodes. Written from the public description of WebHDFS, not from crank's client.
+
+  hdfs_server.py [--user U] [--token T] [--gateway] [--page N]
+
+It prints "nodes NN1 NN2 DN1 DN2 HTTPFS" with their ports. Data never comes from a name node, and a data node takes only
+addresses that a name node made. GET /__control?json={...} of any of them changes the faults, /__stats tells what was asked:
+
+  standby: 0|1     this name node is on standby (-1: none)
+  dead: 0|1        this data node answers 500
+  fail503: K       the next K requests of name nodes are answered with 503
+  cut: N           the next read ends after N bytes, once
+  lose: 1          the next append is made, and its answer is lost, once
+"""
+import argparse
+import json
+import secrets
+import sys
+import threading
+import time
+import urllib.parse
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+LOCK = threading.RLock()
+FILES = {"/": None}  # path -> None (folder) or [bytes, time, id]
+TIMES = {}
+IDS = [16386]
+TICKETS = set()
+FAULTS = {"standby": -1}
+STATS = {"names": 0, "reads": 0, "writes": 0, "standby": 0, "refused": 0, "excluded": 0}
+NODES = []
+ARGS = None
+
+
+def now():
+    return int(time.time() * 1000)
+
+
+def status(path, suffix):
+    f = FILES[path]
+    d = {"pathSuffix": suffix, "owner": "u", "group": "g", "permission": "755", "accessTime": 0, "replication": 0, "blockSize": 0}
+    if f is None:
+        return dict(d, type="DIRECTORY", length=0, modificationTime=TIMES.get(path, 1), fileId=1)
+    return dict(d, type="FILE", length=len(f[0]), modificationTime=f[1], fileId=f[2], replication=3, blockSize=134217728)
+
+
+def children(path):
+    head = path.rstrip("/") + "/"
+    return sorted(p for p in FILES if p != "/" and p.startswith(head) and "/" not in p[len(head):])
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *a):
+        pass
+
+    def answer(self, code, body=b"", headers=()):
+        self.send_response(code)
+        for k, v in headers:
+            self.send_header(k, v)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def json(self, value, code=200):
+        self.answer(code, json.dumps(value).encode(), [("Content-Type", "application/json")])
+
+    def refuse(self, code, name, message):
+        STATS["refused"] += 1
+        self.json({"RemoteException": {"exception": name, "javaClassName": "org.apache.hadoop." + name, "message": message}}, code)
+
+    def handle_any(self):
+        url = urllib.parse.urlsplit(self.path)
+        q = dict(urllib.parse.parse_qsl(url.query, keep_blank_values=True))
+        self.body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if url.path == "/__control":
+            with LOCK:
+                FAULTS.update(json.loads(q["json"]))
+            return self.answer(200)
+        if url.path == "/__stats":
+            return self.json(STATS)
+        path = urllib.parse.unquote(url.path)
+        if not path.startswith("/webhdfs/v1/") and path != "/webhdfs/v1":
+            return self.answer(404)
+        path = path[len("/webhdfs/v1"):].rstrip("/") or "/"
+        with LOCK:
+            if self.server.role >= 2 and self.server.role < 4:
+                return self.data(path, q)
+            return self.name(path, q)
+
+    def name(self, path, q):
+        STATS["names"] += 1
+        gateway = self.server.role == 4
+        if FAULTS.get("fail503", 0) > 0:
+            FAULTS["fail503"] -= 1
+            return self.answer(503)
+        if not gateway and FAULTS.get("standby", -1) == self.server.role:
+            STATS["standby"] += 1
+            return self.refuse(403, "StandbyException", "Operation category READ is not supported in state standby")
+        if ARGS.token and q.get("delegation") != ARGS.token:
+            return self.refuse(403, "InvalidToken", "the token is not known")
+        if not ARGS.token and q.get("user.name") != ARGS.user:
+            return self.refuse(401, "AccessControlException", "Permission denied: user=%s" % q.get("user.name"))
+        op = q.get("op", "").upper()
+        f = FILES.get(path, 0)
+        if op == "GETFILESTATUS":
+            return self.json({"FileStatus": status(path, "")}) if f != 0 else self.refuse(404, "FileNotFoundException", "File does not exist: " + path)
+        if op == "LISTSTATUS_BATCH":
+            if f == 0:
+                return self.refuse(404, "FileNotFoundException", "File does not exist: " + path)
+            names = [p for p in children(path) if p.rsplit("/", 1)[1] > q.get("startAfter", "")]
+            some = names[:ARGS.page]
+            return self.json({"DirectoryListing": {"partialListing": {"FileStatuses": {"FileStatus": [status(p, p.rsplit("/", 1)[1]) for p in some]}},
+                                                   "remainingEntries": len(names) - len(some)}})
+        if op == "MKDIRS":
+            at = ""
+            for part in path.strip("/").split("/"):
+                at += "/" + part
+                if FILES.setdefault(at, None) is not None:
+                    return self.refuse(403, "FileAlreadyExistsException", "a file is there")
+                TIMES.setdefault(at, now())
+            return self.json({"boolean": True})
+        if op == "DELETE":
+            if f == 0:
+                return self.json({"boolean": False})
+            below = [p for p in FILES if p.startswith(path.rstrip("/") + "/")]
+            if f is None and below and q.get("recursive") != "true":
+                return self.refuse(403, "PathIsNotEmptyDirectoryException", "not empty")
+            for p in below + [path]:
+                FILES.pop(p, None)
+            return self.json({"boolean": True})
+        if op == "RENAME":
+            to = q["destination"]
+            if f == 0:
+                return self.refuse(404, "FileNotFoundException", "File does not exist: " + path)
+            over = "OVERWRITE" in q.get("renameoptions", "").upper()
+            if to in FILES and not over:
+                return self.json({"boolean": False})
+            if FILES.get(to.rsplit("/", 1)[0] or "/", 0) is not None:
+                return self.refuse(404, "FileNotFoundException", "no parent")
+            if to in FILES and [p for p in FILES if p.startswith(to + "/")]:
+                return self.refuse(403, "IOException", "the folder is not empty")
+            for p in [p for p in FILES if p == path or p.startswith(path + "/")]:
+                FILES[to + p[len(path):]] = FILES.pop(p)
+            return self.answer(200) if over else self.json({"boolean": True})
+        if op in ("OPEN", "CREATE", "APPEND"):
+            if op != "CREATE" and f == 0:
+                return self.refuse(404, "FileNotFoundException", "File does not exist: " + path)
+            if gateway and op == "OPEN":
+                return self.data(path, q)
+            if gateway and q.get("data") == "true":
+                return self.data(path, q)
+            if self.body:
+                return self.refuse(400, "IllegalArgumentException", "data was sent to a name node")
+            ticket = secrets.token_hex(8)
+            TICKETS.add(ticket)
+            dn = 2
+            if "excludedatanodes" in q:
+                STATS["excluded"] += 1
+                dn = 3 if str(NODES[2]) in q["excludedatanodes"] else 2
+            port = NODES[4] if gateway else NODES[dn]
+            keep = {k: v for k, v in q.items() if k in ("op", "offset", "length", "overwrite", "user.name", "delegation")}
+            if gateway:
+                keep["data"] = "true"
+            else:
+                keep = {k: v for k, v in keep.items() if k not in ("user.name", "delegation")}
+                keep["delegation"] = ticket
+            where = "http://127.0.0.1:%d/webhdfs/v1%s?%s" % (port, urllib.parse.quote(path), urllib.parse.urlencode(keep))
+            return self.answer(307, b"", [("Location", where)])
+        return self.refuse(400, "UnsupportedOperationException", op + " is not known")
+
+    def data(self, path, q):
+        if self.server.role < 4:
+            if q.get("delegation") not in TICKETS:
+                return self.refuse(403, "InvalidToken", "no name node made this address")
+            if FAULTS.get("dead") == self.server.role - 2:
+                return self.refuse(500, "IOException", "the disk is gone")
+        op = q["op"].upper()
+        if op == "OPEN":
+            STATS["reads"] += 1
+            f = FILES[path][0]
+            at, n = int(q.get("offset", 0)), int(q.get("length", len(f)))
+            if at > len(f):
+                return self.refuse(403, "IOException", "behind the end")
+            body = f[at:at + n]
+            cut = FAULTS.pop("cut", None)
+            if cut is not None and cut < len(body):
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body[:cut])
+                self.wfile.flush()
+                self.close_connection = True
+                return self.connection.close()
+            return self.answer(200, body, [("Content-Type", "application/octet-stream")])
+        STATS["writes"] += 1
+        if op == "CREATE":
+            IDS[0] += 1
+            parent = path.rsplit("/", 1)[0]
+            at = ""
+            for part in parent.strip("/").split("/") if parent else ():
+                at += "/" + part
+                FILES.setdefault(at, None)
+            FILES[path] = [self.body, now(), IDS[0]]
+            return self.answer(201)
+        FILES[path] = [FILES[path][0] + self.body, now(), FILES[path][2]]
+        if FAULTS.pop("lose", 0):
+            self.close_connection = True
+            return self.connection.close()
+        return self.answer(200)
+
+    do_GET = do_PUT = do_POST = do_DELETE = handle_any
+
+
+def main():
+    global ARGS
+    ap = argparse.ArgumentParser()
+    ap.add_argument("--user", default="alice")
+    ap.add_argument("--token", default="")
+    ap.add_argument("--page", type=int, default=1000)
+    ARGS = ap.parse_args()
+    servers = []
+    for role in range(5):
+        s = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        s.daemon_threads = True
+        s.role = role
+        servers.append(s)
+        NODES.append(s.server_address[1])
+    for s in servers[1:]:
+        threading.Thread(target=s.serve_forever, daemon=True).start()
+    print("nodes", *NODES, flush=True)
+    try:
+        servers[0].serve_forever()
+    except KeyboardInterrupt:
+        pass
+
+
+if __name__ == "__main__":
+    sys.exit(main())
