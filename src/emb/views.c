@@ -138,7 +138,7 @@ static void group_item(void *ctx, int64_t item, int thread) {
     if (g == &s->groups.v[item])
         cr_group_run(&s->groups.v[item], &s->rooms[thread], &s->batch, s->axes, &s->lanes);
     int64_t *ids = a->mem;
-    memset(ids, 0, (size_t)a->n * sizeof(int64_t));
+    if (a->n > 0) memset(ids, 0, (size_t)a->n * sizeof(int64_t));
     for (int64_t u = 0; u < g->n_uniq; u++)
         for (uint32_t i = g->seg[u]; i < g->seg[u + 1]; i++)
             ids[a->at[cr_entry_slot(g->entry[i])] + (g->pos ? g->pos[i] : g->entry[i].row)] = u;
