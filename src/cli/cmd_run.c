@@ -337,6 +337,29 @@ static cr_code train(cr_ui *ui, const args *a, const cr_paddle_run *r) {
     return code;
 }
 
+/* Asks the vectors of words of a checkpoint. PaddleRec's new kind looks at the four nearest words,
+ * its old kind at the nearest. */
+static cr_code ask(cr_ui *ui, const cr_paddle_run *r, const char *dir, const char *epoch) {
+    cr_analogy_opts o = {.ckpt_dir = dir,
+                         .table = "emb",
+                         .dict = r->dict,
+                         .questions = r->questions,
+                         .top = r->old ? 1 : 4};
+    int64_t right, n;
+    char time[64];
+    cr_err err;
+    double t0 = cr_now();
+    if (cr_analogies(&o, &right, &n, &err) != CR_OK) return cr_ui_fail(ui, &err);
+    double share = (double)right / (double)n;
+    if (r->old)
+        cr_ui_say("Infer %s of epoch %s done, use time: %.6g, global metrics: ACC=[%.6g]\n",
+                  r->phase, epoch, cr_now() - t0, share);
+    else
+        cr_ui_say("%s - INFO - epoch: %s done, acc: %.6f, epoch time: %.2f s\n", now_text(time),
+                  epoch, share, cr_now() - t0);
+    return CR_OK;
+}
+
 /* Evaluates one checkpoint; epoch is its name in the lines. */
 static cr_code evaluate(cr_ui *ui, const args *a, const cr_paddle_run *r, const char *dir,
                         const char *epoch) {
@@ -356,6 +379,11 @@ static cr_code evaluate(cr_ui *ui, const args *a, const cr_paddle_run *r, const 
     else
         cr_ui_say("%s - INFO - load model epoch %s\n%s - INFO - start load model from %s\n",
                   now_text(time), epoch, now_text(time), dir);
+    if (r->dict) {
+        cr_code asked = ask(ui, r, o.checkpoint_path, epoch);
+        free(real);
+        return asked;
+    }
     cr_code code = cr_eval(&o, res, &ui->arena, checkpoint, &ui->diag);
     cr_ui_findings(ui);
     free(real);

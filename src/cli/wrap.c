@@ -187,6 +187,30 @@ static const struct paddle_script {
     {NULL, false},
 };
 
+/* Scripts that do something else, and what to do instead. */
+static const struct other_script {
+    const char *name, *cure;
+} other_scripts[] = {
+    {"static_ps_online_trainer.py",
+     "train the days one after the other: 'crank run -m config.yaml --continue_train' with the "
+     "data_dir of each"},
+    {"static_gpubox_trainer.py", "crank has no GPU; use static_ps_trainer.py"},
+    {"static_pglbox_trainer.py", "crank has no graph engine"},
+    {"static_fl_trainer.py", "crank has no federated training; use static_ps_trainer.py"},
+    {"to_static.py", "'crank export' makes a model to serve"},
+    {"paddle_infer.py", "'crank predict' writes a score per line"},
+    {"feature_importance.py", "'crank feature_selection' ranks features"},
+    {NULL, NULL},
+};
+
+static cr_code other_script(const char *prog, const char *path, cr_err *err) {
+    for (const struct other_script *s = other_scripts; s->name; s++)
+        if (strcmp(cr_path_base(path), s->name) == 0)
+            return usage(err, "%s: %s of PaddleRec is not part of crank; %s", prog, s->name,
+                         s->cure);
+    return CR_OK;
+}
+
 static const struct paddle_script *paddle_script(const char *path) {
     for (const struct paddle_script *s = paddle_scripts; s->name; s++)
         if (strcmp(cr_path_base(path), s->name) == 0) return s;
@@ -262,6 +286,7 @@ cr_code cr_wrap_find(const cr_cmd *const *cmds, int argc, char **argv, const cr_
         *cmd = cr_cmd_find(cmds, "run");
         return CR_OK;
     }
+    if (!is_module) CR_TRY(other_script(prog, argv[at], err));
     char as_module[128];
     const char *module = is_module ? argv[at] : script_module(argv[at], as_module);
     if (!module)

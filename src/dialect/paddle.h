@@ -20,6 +20,9 @@ typedef struct cr_paddle_run {
     /* training: the folder of a log user,item,time, and the folder in which its sessions are to lie
      * before the run; NULL: the data is read as it is */
     const char *log, *sessions;
+    /* evaluation of vectors of words: the folder of the questions, and the file with the words and
+     * their ids; NULL: the evaluation is one of crank's own */
+    const char *questions, *dict;
     const char *export_dir; /* training: an export after the last epoch; NULL: none */
     /* training with parameter servers: on this machine the runner starts so many of both; on a
      * cluster the platform does, and `servers` is -1. 0: without servers */

@@ -245,8 +245,8 @@ void cr_pd_skip_gram(cr_pd *p) {
     if (cr_pd_alone(p))
         cr_pd_wrong(
             p, p->data_at,
-            "the questions of word2vec (a is to b as c is to ...) are not evaluated in this "
-            "version of crank; 'crank export' writes the vectors of the words");
+            "the questions of word2vec (a is to b as c is to ...) need word_id_dict_path; 'crank "
+            "run --infer' asks them");
     const char *path = cr_pd_str(p, p->dataset, "word_count_dict_path", true);
     if (!p->old) path = cr_path_join(&p->doc->arena, cr_path_dir(&p->doc->arena, p->path), path);
     if (cr_pd_bool(p, p->hyper, "with_shuffle_batch", false))
@@ -325,7 +325,8 @@ void cr_pd_interests(cr_pd *p) {
               "candidates, input_type: ARRAY_INT64}, {input_name: log_counts, input_type: "
               "ARRAY_FLOAT}, {input_name: label, input_type: INT64}]}",
               eval ? ""
-                   : cr_arena_printf(&p->doc->arena, "form: NEXT, history: hist_item, shortest: 4, longest: %lld, ",
+                   : cr_arena_printf(&p->doc->arena,
+                                     "form: NEXT, history: hist_item, shortest: 4, longest: %lld, ",
                                      (long long)most),
               (long long)n, (long long)items - 1, eval ? "eval_item" : "next",
               eval ? "eval_item" : "next", eval ? "eval_item" : "next",

@@ -59,6 +59,18 @@ static bool check_class(cr_pd *p, cr_pd_map runner, const char *name) {
     return true;
 }
 
+/* A dataset that names the words of a dictionary holds questions. */
+static void find_questions(cr_pd *p, cr_paddle_run *r, const char *phase) {
+    cr_pd_map root = {p->in, "the config"};
+    const cr_conf_node *one = cr_pd_item(cr_pd_get(p, root, "phase"), phase);
+    const cr_conf_node *data =
+        one ? cr_pd_item(cr_pd_get(p, root, "dataset"), cr_conf_find_text(one, "dataset_name"))
+            : NULL;
+    if (!r->infer || !data || !*cr_conf_find_text(data, "word_id_dict_path")) return;
+    r->dict = cr_conf_find_text(data, "word_id_dict_path");
+    r->questions = cr_conf_find_text(data, "data_path");
+}
+
 static void old_run(cr_pd *p, cr_paddle_run *r, cr_pd_map runner, const char *name,
                     const char *phase) {
     const char *dir;
@@ -68,6 +80,7 @@ static void old_run(cr_pd *p, cr_paddle_run *r, cr_pd_map runner, const char *na
     r->dir = dir ? dir : "model_output";
     r->print_interval = cr_pd_int(p, runner, "print_interval", 20, 1, 1000000000);
     r->epochs = cr_pd_int(p, runner, "epochs", 1, 1, 1000000);
+    find_questions(p, r, phase);
     const char *fleet = cr_pd_str(p, runner, "fleet_mode", false);
     bool local = strcasecmp(cr_conf_find_text(runner.map, "class"), "local_cluster_train") == 0;
     bool has_servers =
@@ -127,9 +140,15 @@ static void new_run(cr_pd *p, bool infer, cr_paddle_run *r) {
         cr_pd_int(p, p->runner, infer ? "infer_batch_size" : "train_batch_size", 1, 1, 1000000000);
     r->first = cr_pd_int(p, p->runner, "infer_start_epoch", 0, 0, 1000000);
     r->end = cr_pd_int(p, p->runner, "infer_end_epoch", 10, 0, 1000001);
+    const char *dir_of = cr_path_dir(&p->doc->arena, p->path);
+    const char *dict = cr_conf_find_text(p->runner.map, "word_id_dict_path");
+    if (infer && *dict) {
+        r->dict = cr_path_join(&p->doc->arena, dir_of, dict);
+        r->questions = cr_path_join(&p->doc->arena, dir_of, data);
+    }
     if (infer) return;
     r->sessions = cr_pd_log_sessions(p);
-    r->log = cr_path_join(&p->doc->arena, cr_path_dir(&p->doc->arena, p->path), data);
+    r->log = cr_path_join(&p->doc->arena, dir_of, data);
 }
 
 /* Copies what the runs point to, because the document does not live as long. */
@@ -140,6 +159,8 @@ static cr_paddle_run *kept(cr_arena *a, const cr_paddle_run *v, int n) {
         if (v[i].runner) out[i].runner = cr_arena_strdup(a, v[i].runner);
         if (v[i].phase) out[i].phase = cr_arena_strdup(a, v[i].phase);
         if (v[i].data) out[i].data = cr_arena_strdup(a, v[i].data);
+        if (v[i].questions) out[i].questions = cr_arena_strdup(a, v[i].questions);
+        if (v[i].dict) out[i].dict = cr_arena_strdup(a, v[i].dict);
         if (v[i].log) out[i].log = cr_arena_strdup(a, v[i].log);
         if (v[i].sessions) out[i].sessions = cr_arena_strdup(a, v[i].sessions);
         out[i].dir = cr_arena_strdup(a, v[i].dir);

@@ -170,4 +170,13 @@ CR_CHECKED cr_code cr_feature_selection(const cr_select_opts *o, cr_select_resul
 CR_CHECKED cr_code cr_log_sessions(const char *log_dir, const char *out_dir, int64_t *users,
                                    cr_err *err);
 
+/* cr_analogies asks the vectors of words of a checkpoint: a is to b as c is to which word? */
+typedef struct cr_analogy_opts {
+    const char *ckpt_dir, *table; /* the table of the vectors */
+    const char *dict;             /* a file with a word and its id per line */
+    const char *questions;        /* a folder of files with four words per line */
+    int top;                      /* the answer is among so many nearest words */
+} cr_analogy_opts;
+CR_CHECKED cr_code cr_analogies(const cr_analogy_opts *o, int64_t *right, int64_t *n, cr_err *err);
+
 #endif

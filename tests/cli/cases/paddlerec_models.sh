@@ -204,13 +204,24 @@ echo "1,2" >>models/mind/train/part-0
 run crank run -m models/mind/config.yaml
 ends bad
 has_err "models/mind/train/part-0:97: '1,2' is not user,item,time, three whole numbers; correct the line"
-# word2vec trains; its questions are not evaluated
+# word2vec trains, and its vectors answer questions
+awk 'BEGIN { for (i = 0; i < 30; i++) print "w" i, i; print "<UNK> 31" }' >ids.txt
+printf ': heading\nW1 w2 w3 w4\nw5 w6 w7 other\nw1 w2\n' >models/word2vec/test/part-0
 run crank run -m models/word2vec/config.yaml
 ends 0
 has_out "... - INFO - epoch: 1 done, acc: ..., epoch time: ... s"
 run crank run -m models/word2vec/config.yaml --infer
-ends 2
-has_err "models/word2vec/config.yaml:...: the questions of word2vec ... are not evaluated in this version of crank; 'crank export' writes the vectors of the words"
+ends 0
+has_out "... - INFO - epoch: 1 done, acc: ..., epoch time: ... s"
+echo "w1" >>ids.txt
+run crank run -m models/word2vec/config.yaml --infer
+ends bad
+has_err "...ids.txt:32: the line is not a word and its id; correct it"
+echo ": nothing" >models/word2vec/test/part-0
+sed -i '$d' ids.txt
+run crank run -m models/word2vec/config.yaml --infer
+ends bad
+has_err "...the folder 'models/word2vec/test' holds no questions; a line is four words: a is to b as c is to d"
 run crank run -m models/dien/config.yaml --compat paddlerec -o runner.epochs=1
 ends 0
 run crank run -m models/bst/config.yaml --compat paddlerec -o runner.epochs=1

@@ -41,6 +41,17 @@ static cr_code find(const char *line) {
         CHECK_INT(find(line), CR_EUSAGE);                                                          \
         CHECK_STR(err.msg, text);                                                                  \
     } while (0)
+/* scripts of PaddleRec that crank does not have */
+TEST(other_scripts) {
+    WRONG("python -u ../tools/static_ps_online_trainer.py -m c.yaml",
+          "crank python: static_ps_online_trainer.py of PaddleRec is not part of crank; train the "
+          "days one after the other: 'crank run -m config.yaml --continue_train' with the data_dir "
+          "of each");
+    WRONG("python tools/to_static.py -m c.yaml",
+          "crank python: to_static.py of PaddleRec is not part of crank; 'crank export' makes a "
+          "model to serve");
+}
+
 TEST(plain) {
     FOUND("train x.yaml", train, "x.yaml");
     FOUND("train_eval --a", train, "--a");
@@ -147,4 +158,5 @@ TEST(environment) {
     unsetenv("SLURM_STEP_NUM_TASKS");
 }
 
-TEST_MAIN(CASE(plain), CASE(torchrun), CASE(python), CASE(foreign), CASE(environment))
+TEST_MAIN(CASE(other_scripts), CASE(plain), CASE(torchrun), CASE(python), CASE(foreign),
+          CASE(environment))

@@ -1,0 +1,74 @@
+# oddities of PaddleRec: what crank makes of each (docs/guide/paddlerec.md, What differs)
+
+mkdir -p afm/data
+awk 'BEGIN { for (i = 0; i < 21; i++) { printf "label:%d", i % 2; for (k = 1; k <= 39; k++) printf " feat_idx:%d", (i + k) % 50 + 1; for (k = 1; k <= 39; k++) printf " feat_value:1"; print "" } }' >afm/data/b.txt
+cp afm/data/b.txt afm/data/a.txt
+config() { # config FILE RUNNER MORE: a config of the old kind
+    cat >"afm/$1" <<END
+workspace: "afm"
+mode: t
+dataset: [{name: d, type: DataLoader, batch_size: 8, data_path: "{workspace}/data", sparse_slots: "label feat_idx", dense_slots: "feat_value:39"}]
+hyper_parameters: {optimizer: {class: Adam, learning_rate: 0.01}, sparse_feature_number: 60, sparse_feature_dim: 4, hidden1_attention_size: 3}
+runner:
+- {name: t, class: train, epochs: 3, save_checkpoint_path: "ckpt", $2}
+- {name: e, class: infer, init_model_path: "ckpt", print_interval: 1}
+phase:
+- {name: phase1, model: "{workspace}/model.py", dataset_name: d}
+- {name: phase10, model: "{workspace}/model.py", dataset_name: d}
+$3
+END
+}
+
+# an interval of -1 saves every epoch; device may be missing; phase10 is not phase1 too
+config config.yaml 'save_checkpoint_interval: -1, phases: phase10' ''
+run crank run -m afm/config.yaml
+ends 0
+for epoch in 0 1 2; do is_there "ckpt/$epoch/state.json"; done
+no_err "...phase1...trains 2 phases..."
+# training drops the incomplete last batch: 42 rows are 5 batches of 8; files come in order
+run crank config afm/config.yaml
+ends 0
+has_out "  drop_remainder: true"
+has_out "train_input_path: afm/data"
+# evaluation reads all rows, epochs in order
+run crank run -m afm/config.yaml -o mode=e
+ends 0
+has_out "Infer phase1 of epoch 0 done, use time: ..., global metrics: AUC=[...]"
+has_out "Infer phase1 of epoch 2 done, use time: ..., global metrics: AUC=[...]"
+
+# doubled keys are an error with both lines
+config double.yaml 'device: cpu, phases: phase1' 'mode: e'
+run crank run -m afm/double.yaml
+ends 2
+has_err "afm/double.yaml:11:1: key 'mode' is given twice (first on line 2); remove one"
+
+# user code is refused, and a built-in model can be named
+config code.yaml 'trainer_class: mine.py, phases: phase1' ''
+run crank run -m afm/code.yaml
+ends 2
+has_err "afm/code.yaml:...: trainer_class names Python code, which crank does not run; ..."
+config named.yaml 'phases: phase1' ''
+sed 's/"{workspace}\/model.py"/builtin:fm/' afm/named.yaml >afm/as_fm.yaml
+sed 's/, hidden1_attention_size: 3//' afm/as_fm.yaml >afm/fm.yaml
+run crank run -m afm/fm.yaml
+ends 0
+
+# a class that does not exist, a mode that names nothing
+sed 's/class: train/class: trian/' afm/named.yaml >afm/class.yaml
+run crank run -m afm/class.yaml
+ends 2
+has_err "afm/class.yaml:...: class is 'trian' and must be train, infer, local_cluster_train or cluster_train; did you mean 'train'?"
+run crank run -m afm/named.yaml -o mode=nobody
+ends 2
+has_err "-o 'mode=nobody': mode names the runner 'nobody', and there is none of that name"
+
+# the variant as shipped: all weights of afm's pairs are 1
+run crank run -m afm/named.yaml --compat paddlerec
+ends 0
+run crank params ckpt
+no_err "...attention..."
+
+# scripts that are not part of crank say what to do
+run crank python -u tools/paddle_infer.py --model_dir x
+ends 2
+has_err "crank python: paddle_infer.py of PaddleRec is not part of crank; 'crank predict' writes a score per line"
