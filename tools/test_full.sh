@@ -70,7 +70,10 @@ hosts() {
     echo "$passed_ passed, $failed_ failed, $skipped_ skipped"
     [ $failed_ -eq 0 ]
 }
-slurm() { or_skip sh tests/slurm/srun.sh "$build/crank"; }
+slurm() {
+    or_skip sh tests/slurm/srun.sh "$build/crank" &&
+        or_skip sh tests/slurm/submit.sh "$build/crank"
+}
 parquet() { sh tests/parquet/run.sh "$build"; }
 faults() { sh tools/test_faults.sh "$build"; }
 extend() { sh tools/test_extend.sh; }

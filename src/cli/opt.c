@@ -292,11 +292,13 @@ static cr_code take_short(walk *w, const char *arg, cr_err *err) {
 static cr_code take_operand(walk *w, const char *arg, cr_err *err) {
     const cr_opt_spec *spec = w->spec;
     bool b;
-    if (w->last_bool && read_bool(arg, &b))
+    const cr_opt *o = spec->operand ? by_name(spec, spec->operand_opt) : NULL;
+    /* a number may be one of several operands, such as a job's id: jobs logs -f 1 */
+    bool number = o && o->type == CR_O_LIST && *arg >= '0' && *arg <= '9';
+    if (w->last_bool && !number && read_bool(arg, &b))
         return usage(err, "%s: --%s takes no value; write --%s or --%s=%s", spec->prog,
                      w->last_bool, w->last_bool, w->last_bool, arg);
     w->last_bool = NULL;
-    const cr_opt *o = spec->operand ? by_name(spec, spec->operand_opt) : NULL;
     /* Without quotes the shell makes several arguments of a glob or of a value with blanks. */
     const char *quote = cr_path_exists(arg)   ? "put globs in quotes, "
                         : strpbrk(arg, "{}")  ? "put JSON in single quotes, "

@@ -1,10 +1,11 @@
 /*
  * bundle.c - a tarball with this program, its plug-ins and the libraries of both.
  *
- * In it: bin/crank and bin/comm-*.so, lib/ with every shared library that they need but the C
- * library's own, and a short script `crank` that sets LD_LIBRARY_PATH and starts bin/crank. The C
- * library is not in it, because the loader must fit it; so nodes need one that is as new as here.
- * UCX, below MPICH, loads its modules from the folder `ucx` beside it, so that folder goes along.
+ * In it: bin/crank and its plug-ins, bin/comm-*.so and their like, lib/ with every shared library
+ * that they need but the C library's own, and a short script `crank` that sets LD_LIBRARY_PATH and
+ * starts bin/crank. The C library is not in it, because the loader must fit it; so nodes need one
+ * that is as new as here. UCX, below MPICH, loads its modules from the folder `ucx` beside it, so
+ * that folder goes along.
  */
 #include <gnu/libc-version.h>
 #include <stdio.h>
@@ -92,8 +93,7 @@ static cr_code copy_plugins(cr_arena *a, const char *program, const char *top,
         CR_TRY(cr_list_dir(a, dirs[d], &names, &n, err));
         for (size_t i = 0; i < n; i++) {
             size_t len = strlen(names[i]);
-            if (strncmp(names[i], "comm-", 5) != 0 || len < 4 ||
-                strcmp(names[i] + len - 3, ".so") != 0)
+            if (!strchr(names[i], '-') || len < 4 || strcmp(names[i] + len - 3, ".so") != 0)
                 continue;
             const char *path = cr_path_join(a, dirs[d], names[i]);
             CR_TRY(copy(a, path, bin, err));

@@ -17,7 +17,7 @@
 
 /* The options by which a run of a PaddleRec config is read. */
 static cr_config_opts run_config(const cr_submit *s, const cr_paddle_run *r) {
-    cr_config_opts c = s->o->config;
+    cr_config_opts c = s->config;
     c.dialect = (cr_dialect_opts){.part = r->infer ? CR_DIALECT_INFER : CR_DIALECT_TRAIN,
                                   .runner = r->runner,
                                   .phase = r->phase,
@@ -86,7 +86,7 @@ static void check_configs(cr_submit *s) {
     cr_paddle_run *runs;
     int n = 0;
     if (!s->paddle) {
-        check_config(s, &s->o->config, false);
+        check_config(s, &s->config, false);
         return;
     }
     const char *before = getenv("PADDLE_PADDLEREC_ROLE");

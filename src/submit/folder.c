@@ -150,7 +150,7 @@ cr_code cr_folder_make(cr_submit *s, cr_err *err) {
     return CR_OK;
 }
 
-cr_code cr_folder_put(cr_submit *s, const char *name, const cr_buf *text, cr_err *err) {
+cr_code cr_folder_put(cr_submit *s, const char *name, cr_buf *text, cr_err *err) {
     const char *path = cr_path_join(s->a, s->dir, name);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, s->private ? 0600 : 0644);
     if (fd < 0) return cr_io_fail(err, path, "write", errno);
@@ -165,5 +165,6 @@ cr_code cr_folder_put(cr_submit *s, const char *name, const cr_buf *text, cr_err
         }
         at += (size_t)k;
     }
+    cr_buf_reset(text);
     return close(fd) == 0 ? CR_OK : cr_io_fail(err, path, "write", errno);
 }

@@ -7,12 +7,6 @@
 
 #include <string.h>
 
-static cr_code put(cr_submit *s, const char *name, cr_buf *b, cr_err *err) {
-    cr_code code = cr_folder_put(s, name, b, err);
-    cr_buf_reset(b);
-    return code;
-}
-
 static cr_code write_all(cr_submit *s, const char *line, const char *prepare, cr_buf *b,
                          cr_err *err) {
     const cr_place_conf *k = s->keys;
@@ -25,7 +19,7 @@ static cr_code write_all(cr_submit *s, const char *line, const char *prepare, cr
                   "while kill -0 $pid 2>/dev/null; do wait $pid; code=$?; done\n");
     cr_buf_printf(b, "echo $code >%s\nexit $code\n",
                   cr_sh(s->a, cr_arena_printf(s->a, "%s/exit_code", s->dir)));
-    CR_TRY(put(s, "run.sh", b, err));
+    CR_TRY(cr_folder_put(s, "run.sh", b, err));
     cr_buf_str(b, "#!/bin/sh\n# job.sh - starts the job; run it again after changes: sh job.sh\n"
                   "cd \"$(dirname \"$0\")\" || exit 1\n"
                   "if [ -s .answer ] && kill -0 \"$(cat .answer)\" 2>/dev/null; then\n"
@@ -35,7 +29,7 @@ static cr_code write_all(cr_submit *s, const char *line, const char *prepare, cr
                   "rm -f exit_code\n");
     cr_buf_str(b, prepare);
     cr_buf_str(b, "setsid sh run.sh >>job.log 2>&1 </dev/null &\necho $! >.answer\ncat .answer\n");
-    CR_TRY(put(s, "job.sh", b, err));
+    CR_TRY(cr_folder_put(s, "job.sh", b, err));
     cr_buf_str(b, "#!/bin/sh\n# .jobs.sh VERB ID - what 'crank jobs' asks about the job\n"
                   "case $1 in\n"
                   "state)\n"
@@ -62,7 +56,7 @@ static cr_code write_all(cr_submit *s, const char *line, const char *prepare, cr
                   "    kill -KILL \"-$2\"\n"
                   "    ;;\n"
                   "esac\n");
-    return put(s, ".jobs.sh", b, err);
+    return cr_folder_put(s, ".jobs.sh", b, err);
 }
 
 cr_code cr_here_write(cr_submit *s, const char *line, const char *prepare, cr_err *err) {

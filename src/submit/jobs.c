@@ -41,7 +41,7 @@ cr_code cr_jobs_keep(cr_submit *s, const char *id, cr_err *err) {
     cr_jw_str(&w, "id", id);
     cr_jw_str(&w, "backend", s->type->name);
     cr_jw_str(&w, "folder", s->dir);
-    cr_jw_str(&w, "config", s->o->config.path);
+    cr_jw_str(&w, "config", cr_path_join(s->a, s->here, s->o->config.path));
     cr_jw_str(&w, "commit", commit ? commit : "");
     cr_jw_str(&w, "submitted", stamp);
     cr_jw_end(&w);
@@ -191,14 +191,14 @@ const char *cr_jobs_state(cr_arena *a, const cr_job_record *j, const char **why)
     return n ? cr_shown(a, cr_arena_strndup(a, text, n)) : "unknown";
 }
 
-/* The number behind a word such as "step": `step 120`, `"step": 120`, `batch: 120`. */
+/* The number behind a word such as "step": `step 120`, `"step": 120`, `batch: 120`, `ckpt-120`. */
 static int64_t number_after(const char *p) {
-    p += strspn(p, "\"': =");
+    p += strspn(p, "\"': =-");
     return *p >= '0' && *p <= '9' ? strtoll(p, NULL, 10) : -1;
 }
 
 int64_t cr_jobs_last_step(const char *log) {
-    static const char *const words[] = {"step", "batch", "batch_id"};
+    static const char *const words[] = {"step", "batch", "batch_id", "ckpt"};
     int64_t last = -1;
     for (const char *p = log; *p; p++) {
         if (p > log && (p[-1] == '_' || (p[-1] >= 'a' && p[-1] <= 'z'))) continue;
@@ -206,7 +206,7 @@ int64_t cr_jobs_last_step(const char *log) {
             size_t n = strlen(words[k]);
             if (strncmp(p, words[k], n) != 0) continue;
             int64_t x = number_after(p + n);
-            if (x >= 0) last = x;
+            if (x > last) last = x; /* the best checkpoint may be named after the last */
         }
     }
     return last;

@@ -12,7 +12,10 @@
     X(paddlecloud)                                                                                 \
     X(slurm)                                                                                       \
     X(local)                                                                                       \
-    X(hosts)
+    X(hosts)                                                                                       \
+    X(dlc)                                                                                         \
+    X(mpijob)                                                                                      \
+    X(pytorchjob)
 /* clang-format on */
 
 #define CR_BACKEND_DECLARE(b) extern const cr_backend cr_backend_##b;

@@ -638,29 +638,23 @@ static void jobs_sh(cr_buf *b) {
                   "esac\n");
 }
 
-static cr_code put(cr_submit *s, const char *name, cr_buf *b, cr_err *err) {
-    cr_code code = cr_folder_put(s, name, b, err);
-    cr_buf_reset(b);
-    return code;
-}
-
 static cr_code write_all(cr_submit *s, const keys *k, cr_buf *b, cr_err *err) {
     const char *kind = k->mode == PS_CPU_MPI ? "mpi" : "k8s";
     cr_submit_say(s, "gen %s before_hook.sh", k->mode == COLLECTIVE_GPU_K8S ? "gpu" : "cpu");
     before_hook(s, k, b);
-    CR_TRY(put(s, "before_hook.sh", b, err));
+    CR_TRY(cr_folder_put(s, "before_hook.sh", b, err));
     cr_submit_say(s, "gen %s_config.ini", kind);
     config_ini(s, k, b);
-    CR_TRY(put(s, "config.ini", b, err));
+    CR_TRY(cr_folder_put(s, "config.ini", b, err));
     cr_submit_say(s, "gen %s_job.sh", kind);
     job_sh(s, k, b);
-    CR_TRY(put(s, "job.sh", b, err));
+    CR_TRY(cr_folder_put(s, "job.sh", b, err));
     cr_submit_say(s, "gen end_hook.sh");
     cr_buf_str(b, "#!/bin/sh\n# end_hook.sh - runs on each node after training.\n"
                   "echo \"Run end_hook.sh ...\"\n");
-    CR_TRY(put(s, "end_hook.sh", b, err));
+    CR_TRY(cr_folder_put(s, "end_hook.sh", b, err));
     jobs_sh(b);
-    return put(s, ".jobs.sh", b, err);
+    return cr_folder_put(s, ".jobs.sh", b, err);
 }
 
 static cr_code write_files(cr_submit *s, cr_err *err) {

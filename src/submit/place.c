@@ -47,6 +47,22 @@ static void check_args(cr_submit *s, const cr_place_conf *p) {
         cr_submit_wrong(s, v->at, "args is a list of words: [--set, train_config.num_epochs=2]");
 }
 
+/* The checks read the config with the edits that the nodes' command has: --set KEY=VALUE. */
+static void take_edits(cr_submit *s, const cr_place_conf *p) {
+    const cr_conf_node *v = cr_unboxed(p->args);
+    if (!v || v->kind != CR_NODE_LIST || s->paddle) return;
+    const char **set = CR_NEW_N(s->a, const char *, s->config.n_set + (int)v->n + 1);
+    int n = 0;
+    for (size_t i = 1; i < v->n; i++)
+        if (v->v[i - 1].val->kind == CR_NODE_SCALAR && v->v[i].val->kind == CR_NODE_SCALAR &&
+            strcmp(v->v[i - 1].val->text, "--set") == 0)
+            set[n++] = v->v[i].val->text;
+    for (int i = 0; i < s->config.n_set; i++)
+        set[n++] = s->config.set[i];
+    s->config.set = set;
+    s->config.n_set = n;
+}
+
 void cr_place_check(cr_submit *s, bool data_here, bool image) {
     cr_place_conf *p = s->keys;
     s->name = p->job_name;
@@ -77,6 +93,7 @@ void cr_place_check(cr_submit *s, bool data_here, bool image) {
     s->data_here = *p->data ? strcmp(p->data, "here") == 0 : data_here;
     check_env(s, p);
     check_args(s, p);
+    take_edits(s, p);
     cr_folder_add(s, s->o->config.path, (cr_loc){s->o->config.path, 0, 0});
     cr_folder_files(s, cr_unboxed(p->files));
     for (int i = 0; own[i]; i++)

@@ -107,21 +107,15 @@ static void script(cr_submit *s, cr_buf *b) {
                   "wait $pid\n");
 }
 
-static cr_code put(cr_submit *s, const char *name, cr_buf *b, cr_err *err) {
-    cr_code code = cr_folder_put(s, name, b, err);
-    cr_buf_reset(b);
-    return code;
-}
-
 static cr_code write_all(cr_submit *s, cr_buf *b, cr_err *err) {
     script(s, b);
-    CR_TRY(put(s, "job.sbatch", b, err));
+    CR_TRY(cr_folder_put(s, "job.sbatch", b, err));
     cr_buf_str(b,
                "#!/bin/sh\n# job.sh - submits this folder; run it again after changes: sh job.sh\n"
                "cd \"$(dirname \"$0\")\" || exit 1\n");
     cr_place_prepare(s, b, true);
     cr_buf_str(b, "sbatch --parsable job.sbatch >.answer\ncode=$?\ncat .answer\nexit $code\n");
-    CR_TRY(put(s, "job.sh", b, err));
+    CR_TRY(cr_folder_put(s, "job.sh", b, err));
     cr_buf_str(b,
                "#!/bin/sh\n# .jobs.sh VERB ID - what 'crank jobs' asks Slurm\n"
                "case $1 in\n"
@@ -146,7 +140,7 @@ static cr_code write_all(cr_submit *s, cr_buf *b, cr_err *err) {
                "    ;;\n"
                "stop) scancel \"$2\" ;;\n"
                "esac\n");
-    return put(s, ".jobs.sh", b, err);
+    return cr_folder_put(s, ".jobs.sh", b, err);
 }
 
 static cr_code write_files(cr_submit *s, cr_err *err) {

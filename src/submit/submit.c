@@ -182,15 +182,15 @@ static cr_code write_and_call(cr_submit *s, cr_submit_result *res, cr_err *err) 
     }
     cr_submit_say(s, "before_submit");
     CR_TRY(s->type->write(s, err));
-    if (s->o->dry_run) {
-        cr_submit_say(s, "nothing was submitted (--dry-run); 'sh job.sh' in the folder does it");
-        return CR_OK;
-    }
-    cr_code code = call_client(s, &id, err);
+    cr_code code = s->o->dry_run ? CR_OK : call_client(s, &id, err);
     cr_err keep;
     if (cr_jobs_keep(s, id ? id : "", &keep) != CR_OK)
         cr_diag_add(s->diag, CR_SEV_WARN, keep.code, keep.at, "%s; crank jobs does not know it",
                     keep.msg);
+    if (s->o->dry_run) {
+        cr_submit_say(s, "nothing was submitted (--dry-run); 'sh job.sh' in the folder does it");
+        return CR_OK;
+    }
     CR_TRY(code);
     cr_submit_say(s, "end submit");
     cr_submit_say(s, "job id: %s", cr_shown(s->a, id));
@@ -233,6 +233,7 @@ cr_code cr_submit_run(const cr_submit_opts *o, cr_submit_result *res, cr_arena *
         return err.code;
     }
     s.here = here;
+    s.config = o->config;
     cr_conf_doc_init(&s.doc);
     cr_conf_doc_init(&s.conf);
     bool config = read_config(&s);

@@ -49,7 +49,7 @@ CR_CHECKED cr_code cr_jobs_pass(cr_arena *a, const cr_job_record *j, const char 
                                 int *exit_code, cr_err *err);
 /* cr_jobs_state returns the state in the client's word; "unknown" with *why when it has none. */
 const char *cr_jobs_state(cr_arena *a, const cr_job_record *j, const char **why);
-/* cr_jobs_last_step finds the last step that a log names, -1: none. */
+/* cr_jobs_last_step finds the largest step that a log names, -1: none. */
 int64_t cr_jobs_last_step(const char *log);
 
 /* cr_bundle_make writes a tarball of this program, its plug-ins and their libraries. */

@@ -41,9 +41,10 @@ typedef struct cr_submit {
     /* for the plan: machines, ranks on each, memory of each (0: not known) */
     int nodes, per_node;
     double memory;
-    bool data_here; /* the data must be reachable from this machine */
-    bool bundle;    /* the folder gets crank.tar.gz */
-    bool private;   /* the folder holds secrets: nobody else may read it */
+    cr_config_opts config; /* the config as the nodes read it, with the edits in args */
+    bool data_here;        /* the data must be reachable from this machine */
+    bool bundle;           /* the folder gets crank.tar.gz */
+    bool private;          /* the folder holds secrets: nobody else may read it */
     cr_upload *files;
     int n_files, cap_files;
 } cr_submit;
@@ -130,8 +131,9 @@ void cr_folder_add(cr_submit *s, const char *path, cr_loc at);
 bool cr_folder_has(const cr_submit *s, const char *name);
 /* cr_folder_make makes the folder and copies the files. */
 CR_CHECKED cr_code cr_folder_make(cr_submit *s, cr_err *err);
-/* cr_folder_put writes one file of it, readable by others only when the folder is. */
-CR_CHECKED cr_code cr_folder_put(cr_submit *s, const char *name, const cr_buf *text, cr_err *err);
+/* cr_folder_put writes one file of it, readable by others only when the folder is, and empties
+ * text. */
+CR_CHECKED cr_code cr_folder_put(cr_submit *s, const char *name, cr_buf *text, cr_err *err);
 /* cr_owner_only: is the file readable by its owner alone? */
 bool cr_owner_only(const char *path);
 /* cr_sh returns text as one word of a shell; cr_sh_double in double quotes, as "a b". */

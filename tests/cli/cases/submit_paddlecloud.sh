@@ -2,7 +2,7 @@
 
 . "$CLI/submit/backends.sh"
 paddle_config cpu ps '{workspace}/train_data'
-standin
+standin paddlecloud
 # ---- the three kinds: the folders byte for byte ----
 for kind in mpi k8s_collective k8s_ps; do
     case $kind in
@@ -62,7 +62,7 @@ has_out "...job-4711  ctr_...  PaddleCloud  running..."
 run crank jobs show last
 has_out "state      running"
 has_out "last step  40"
-has_out "config     config.yaml"
+has_out "config     $PWD/config.yaml"
 run crank jobs logs job-4711
 has_out "batch: 40, auc: 0.5"
 run crank jobs stop "$folder"

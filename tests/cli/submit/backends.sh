@@ -62,10 +62,10 @@ backend_k8s_ps() {
     tail_of
     printf '  k8s_trainers: 2\n  k8s_ps_num: 3\n  k8s_ps_cores: 4\n'
 }
-standin() { # the stand-in client is on PATH; its calls go to the file `call`
+standin() { # standin CLIENT: the one that stands in is on PATH; its calls go to the file `call`
     mkdir -p bin
-    cp "$CLI/submit/paddlecloud" bin/
-    chmod +x bin/paddlecloud
+    cp "$CLI/submit/$1" bin/
+    chmod +x "bin/$1"
     PATH=$PWD/bin:$PATH
     STANDIN_LOG=$PWD/call
     export PATH STANDIN_LOG

@@ -1,0 +1,380 @@
+/*
+ * dlc.c - Alibaba's PAI-DLC, by `dlc submit pytorchjob --job_file`.
+ *
+ * Every flag of the client is a key of the same name, and goes to job.ini as it is; name, command,
+ * workers and envs come from the common keys. The command is one short line, `sh .../node.sh`,
+ * because the client's command passes through several shells; the work is in that file. The folder
+ * reaches the containers by storage that both see: stage_dir (mounted here, too) or upload (a
+ * command such as ossutil), and the containers find it below work_dir.
+ *
+ * Recurring trainings: {date} in args, env, model_dir, job_name or a key is the date that job.sh is
+ * given, yesterday without one; {date-7} is a week earlier, {date:%Y-%m-%d} has another form.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/shown.h"
+#include "submit/list.h"
+
+#define MOST_REQUEST 65536 /* bytes of a request of the platform */
+
+/* The client's flags, in the order of its help. */
+#define FLAGS(X)                                                                                   \
+    X(workspace_id, "workspace of the job")                                                        \
+    X(tags, "k=v,k2=v2")                                                                           \
+    X(priority, "1 to 9")                                                                          \
+    X(interactive, "true: the client stays until the job ends")                                    \
+    X(job_max_running_time_minutes, "0: without a limit")                                          \
+    X(running_timeout, "seconds")                                                                  \
+    X(exit_code_on_stopped, "exit code of the client when the job is stopped")                     \
+    X(worker_image, "image of the workers")                                                        \
+    X(worker_spec, "ECS instance type of the workers")                                             \
+    X(masters, "1: the first node is a master")                                                    \
+    X(master_image, "image of the master")                                                         \
+    X(master_spec, "ECS instance type of the master")                                              \
+    X(resource_id, "quota, in the place of worker_spec")                                           \
+    X(worker_cpu, "cores of a worker in a quota")                                                  \
+    X(worker_gpu, "GPUs of a worker in a quota")                                                   \
+    X(worker_gpu_type, "type of the GPUs")                                                         \
+    X(worker_memory, "memory of a worker in a quota: 400Gi")                                       \
+    X(worker_shared_memory, "shared memory of a worker")                                           \
+    X(master_cpu, "cores of the master in a quota")                                                \
+    X(master_gpu, "GPUs of the master in a quota")                                                 \
+    X(master_gpu_type, "type of the GPUs")                                                         \
+    X(master_memory, "memory of the master in a quota")                                            \
+    X(master_shared_memory, "shared memory of the master")                                         \
+    X(data_sources, "data sets: d-abc,d-def or id:version:/mount/point")                           \
+    X(data_source_uris, "oss://bucket/path/::/mnt/data")                                           \
+    X(code_source, "code set")                                                                     \
+    X(code_branch, "branch of the code set")                                                       \
+    X(code_commit, "commit of the code set")                                                       \
+    X(thirdparty_libs, "Python packages")                                                          \
+    X(thirdparty_lib_dir, "folder of requirements.txt")                                            \
+    X(vpc_id, "network of the job, with switch_id and security_group_id")                          \
+    X(switch_id, "switch of the network")                                                          \
+    X(security_group_id, "security group of the network")                                          \
+    X(extended_cidrs, "other networks")                                                            \
+    X(default_route, "eth0 or eth1")                                                               \
+    X(oversold_type, "ForbiddenQuotaOverSold and the like")                                        \
+    X(driver, "driver of the GPUs")                                                                \
+    X(job_reserved_minutes, "how long the nodes stay after the end")                               \
+    X(job_reserved_policy, "Always, OnFailure or OnSucceed")                                       \
+    X(enable_credential, "true: the job's role reaches the containers")                            \
+    X(disable_ecs_stock_check, "true or false")                                                    \
+    X(image_repo_username, "user of the registry")                                                 \
+    X(image_repo_password, "password of the registry; or DLC_IMAGE_REPO_PASSWORD")                 \
+    X(advanced_settings, "settings as the console shows them")
+
+#define MEMBER(f, help) const char *f;
+typedef struct keys {
+    CR_PLACE_MEMBERS;
+    const char *stage_dir, *upload, *success_policy, *command;
+    FLAGS(MEMBER)
+} keys;
+#define ROW(f, help) CR_STR(keys, f, NULL, 0, help),
+static const cr_field fields[] = {
+    CR_PLACE_ROWS(keys, "bundle"),
+    CR_STR(keys, stage_dir, NULL, 0, "folder here that the containers see as work_dir"),
+    CR_STR(keys, upload, NULL, 0, "command that copies $stage to the storage of work_dir"),
+    CR_STR(keys, success_policy, NULL, 0, "of TFJobs only"),
+    CR_STR(keys, command, NULL, 0, "crank writes it"),
+    FLAGS(ROW) CR_END,
+};
+static const cr_msg msg = {"dlc",  "A PyTorch job of PAI-DLC",
+                           fields, sizeof(keys),
+                           false,  true,
+                           NULL,   NULL};
+
+/* The flags by name, for the file. */
+#define OFFSET(f, help) {#f, offsetof(keys, f)},
+static const struct {
+    const char *name;
+    size_t at;
+} table[] = {FLAGS(OFFSET)};
+#define N_TABLE (sizeof table / sizeof *table)
+
+static const char *value(const keys *k, size_t i) {
+    const char *t;
+    memcpy(&t, (const char *)k + table[i].at, sizeof t);
+    return t;
+}
+
+static void number(cr_submit *s, const keys *k, const char *key, const char *text, int64_t lo,
+                   int64_t hi) {
+    int64_t x;
+    if (*text && (!cr_parse_i64(text, strlen(text), &x) || x < lo || x > hi))
+        cr_submit_wrong(s, cr_conf_at(k, key),
+                        "%s is '%s' and must be an integer from %lld to %lld", key,
+                        cr_shown(s->a, text), (long long)lo, (long long)hi);
+}
+
+static void one_of(cr_submit *s, const keys *k, const char *key, const char *text,
+                   const char *const *v, const char *all) {
+    for (int i = 0; v[i]; i++)
+        if (!*text || strcmp(text, v[i]) == 0) return;
+    cr_submit_wrong(s, cr_conf_at(k, key), "%s is '%s' and must be %s", key, cr_shown(s->a, text),
+                    all);
+}
+
+static void needs(cr_submit *s, const keys *k, const char *key, const char *text, const char *why) {
+    if (!*text) cr_submit_wrong(s, cr_conf_at(k, key), "%s is missing; %s", key, why);
+}
+
+static void check_name(cr_submit *s, const keys *k) {
+    const char *p = k->job_name;
+    size_t n = strlen(p);
+    while (*p && (isalnum((unsigned char)*p) || strchr("_.-{}+:%", *p)))
+        p++;
+    if (*p || n > 256)
+        cr_submit_wrong(s, cr_conf_at(k, "job_name"),
+                        "job_name has letters, digits, '_', '.' and '-', at most 256 of them");
+}
+
+/* The folder is one for all dates: daily_{date} is daily. */
+static const char *without_dates(cr_submit *s, const char *name) {
+    char *out = cr_arena_strdup(s->a, name), *to = out;
+    for (const char *p = name; *p; p++) {
+        if (*p == '{') p += strcspn(p, "}");
+        if (*p && *p != '}') *to++ = *p;
+        if (!*p) break;
+    }
+    while (to > out && strchr("_.-", to[-1]))
+        to--;
+    *to = 0;
+    return *out ? out : "job";
+}
+
+static void check(cr_submit *s) {
+    static const char *const routes[] = {"eth0", "eth1", NULL};
+    static const char *const policies[] = {"Always", "OnFailure", "OnSucceed", NULL};
+    static const char *const bools[] = {"true", "false", NULL};
+    keys *k = s->keys;
+    cr_place_check(s, false, false);
+    check_name(s, k);
+    s->name = without_dates(s, k->job_name);
+    needs(s, k, "workspace_id", k->workspace_id, "'dlc get workspace' lists yours");
+    needs(s, k, "worker_image", k->worker_image, "the containers are made of it");
+    bool master = strcmp(k->masters, "1") == 0;
+    number(s, k, "masters", k->masters, 0, 1);
+    number(s, k, "priority", k->priority, 1, 9);
+    number(s, k, "job_max_running_time_minutes", k->job_max_running_time_minutes, 0, 1000000000);
+    number(s, k, "running_timeout", k->running_timeout, 0, 1000000000);
+    number(s, k, "job_reserved_minutes", k->job_reserved_minutes, 0, 1000000000);
+    number(s, k, "exit_code_on_stopped", k->exit_code_on_stopped, 0, 255);
+    one_of(s, k, "default_route", k->default_route, routes, "eth0 or eth1");
+    one_of(s, k, "job_reserved_policy", k->job_reserved_policy, policies,
+           "Always, OnFailure or OnSucceed");
+    one_of(s, k, "interactive", k->interactive, bools, "true or false");
+    one_of(s, k, "enable_credential", k->enable_credential, bools, "true or false");
+    one_of(s, k, "disable_ecs_stock_check", k->disable_ecs_stock_check, bools, "true or false");
+    if (!*k->worker_spec && !*k->resource_id)
+        cr_submit_wrong(s, k->base.at,
+                        "neither worker_spec nor resource_id is given; 'dlc get "
+                        "specs' and 'dlc get quota' list what there is");
+    if (*k->worker_spec && *k->resource_id)
+        cr_submit_wrong(s, cr_conf_at(k, "worker_spec"),
+                        "worker_spec and resource_id are both given; a quota has worker_cpu and "
+                        "worker_memory instead of worker_spec");
+    if (*k->resource_id && (!*k->worker_cpu || !*k->worker_memory))
+        cr_submit_wrong(s, cr_conf_at(k, "resource_id"),
+                        "a quota needs worker_cpu and worker_memory");
+    if (master && !*k->master_image)
+        cr_submit_wrong(s, cr_conf_at(k, "masters"), "master_image is missing");
+    if (*k->vpc_id && (!*k->switch_id || !*k->security_group_id))
+        cr_submit_wrong(s, cr_conf_at(k, "vpc_id"),
+                        "with vpc_id, switch_id and security_group_id are needed too");
+    if (*k->success_policy)
+        cr_submit_wrong(s, cr_conf_at(k, "success_policy"),
+                        "success_policy is for TFJobs; remove it");
+    if (*k->command)
+        cr_submit_wrong(s, cr_conf_at(k, "command"),
+                        "crank writes the command; add words with args: [...]");
+    if (*k->work_dir != '/')
+        cr_submit_wrong(s, cr_conf_at(k, "work_dir"),
+                        "work_dir is a whole path in the containers, as /mnt/data/jobs, because "
+                        "their working folder is another one");
+    if (!*k->stage_dir == !*k->upload)
+        cr_submit_wrong(s, k->base.at,
+                        "give one of stage_dir, a folder here that the containers see as work_dir, "
+                        "and upload, a command that copies \"$stage\" there");
+    if (*k->stage_dir && !cr_path_is_dir(k->stage_dir))
+        cr_submit_wrong(s, cr_conf_at(k, "stage_dir"), "there is no folder '%s'",
+                        cr_shown(s->a, k->stage_dir));
+    cr_secret v[] = {{"image_repo_password", "DLC_IMAGE_REPO_PASSWORD", k->image_repo_password,
+                      cr_conf_at(k, "image_repo_password")}};
+    if (cr_secret_find(s, v, 1) == CR_OK) k->image_repo_password = v[0].text;
+    s->private = true; /* the secret of the job is in job.ini */
+    for (size_t i = 0; i < N_TABLE; i++)
+        if (strpbrk(value(k, i), "\n\r"))
+            cr_submit_wrong(s, cr_conf_at(k, table[i].name), "%s holds a line break; remove it",
+                            table[i].name);
+}
+
+/* ---- dates ---- */
+
+/* Adds what sed replaces for each {date...} of the text. */
+static bool dates(cr_submit *s, const char *text, cr_buf *out) {
+    bool any = false;
+    for (const char *p = text; (p = strstr(p, "{date")); p++) {
+        size_t n = strcspn(p, "}");
+        if (p[n] != '}') continue;
+        const char *whole = cr_arena_strndup(s->a, p, n + 1);
+        const char *shift = p + 5, *form = "%Y%m%d";
+        size_t k = strspn(shift, "+-0123456789");
+        const char *days = k ? cr_arena_strndup(s->a, shift, k) : "+0";
+        if (shift[k] == ':') form = cr_arena_strndup(s->a, shift + k + 1, n - 6 - k);
+        if ((shift[k] != ':' && shift[k] != '}') || strspn(form, "%YmdHMjyU_./-") != strlen(form))
+            continue;
+        any = true;
+        const char *line =
+            cr_arena_printf(s->a, "    -e \"s|%s|$(date -d \"$date %s days\" +'%s')|g\" \\\n",
+                            whole, days, form);
+        if (!out->n || !strstr(out->data, line)) cr_buf_str(out, line);
+    }
+    return any;
+}
+
+/* ---- files ---- */
+
+static void job_ini(const keys *k, const char *command, cr_buf *b) {
+    int64_t masters = strcmp(k->masters, "1") == 0;
+    cr_buf_printf(b, "name=%s\n", k->job_name);
+    cr_buf_printf(b, "workers=%lld\n", (long long)(k->nodes - masters));
+    for (size_t i = 0; i < N_TABLE; i++)
+        if (*value(k, i)) cr_buf_printf(b, "%s=%s\n", table[i].name, value(k, i));
+    cr_buf_printf(b, "command=%s\n", command);
+}
+
+static void node_sh(cr_submit *s, const char *base, cr_buf *b) {
+    const char *flags = "--secret_file secret";
+    cr_buf_str(b, "#!/bin/sh\n# node.sh - what every container runs.\n");
+    cr_buf_printf(b, "cd %s || exit 1\n", cr_sh(s->a, base));
+    cr_place_env(s, b);
+    cr_buf_str(b, "chmod 600 secret\n");
+    cr_buf_printf(b, "exec %s\n", cr_place_launch(s, ".", flags));
+}
+
+static cr_code write_all(cr_submit *s, cr_buf *b, cr_err *err) {
+    const keys *k = s->keys;
+    cr_buf found;
+    cr_buf_init(&found);
+    const char *name = cr_path_base(s->dir);
+    const char *all = cr_place_launch(s, ".", "");
+    cr_buf text;
+    cr_buf_init(&text);
+    job_ini(k, "", &text);
+    cr_place_env(s, &text);
+    bool dated = dates(s, text.data, &found);
+    dated = dates(s, all, &found) || dated;
+    cr_buf_clear(&text);
+    const char *base = cr_arena_printf(s->a, "%s/%s%s", k->work_dir, name, dated ? "-{date}" : "");
+    if (dated) (void)dates(s, base, &found);
+    cr_code code = CR_OK;
+    node_sh(s, base, b);
+    code = cr_folder_put(s, "node.sh", b, err);
+    job_ini(k, cr_arena_printf(s->a, "sh %s/node.sh", cr_sh(s->a, base)), b);
+    if (b->n > MOST_REQUEST)
+        code = cr_fail(err, CR_ECONF, "job.ini has %zu bytes, and a request of DLC at most %d",
+                       b->n, MOST_REQUEST);
+    if (code == CR_OK) code = cr_folder_put(s, "job.ini", b, err);
+    cr_buf_reset(b);
+    cr_buf_str(b,
+               "#!/bin/sh\n# job.sh [DATE] - submits this folder; run it again after changes: sh "
+               "job.sh\n");
+    if (dated)
+        cr_buf_str(b, "# DATE is YYYYmmdd, yesterday without one, and takes the place of {date}.\n"
+                      "date=${1:-$(date -d yesterday +%Y%m%d)}\n"
+                      "date -d \"$date\" >/dev/null || exit 2\n");
+    cr_buf_str(b, "cd \"$(dirname \"$0\")\" || exit 1\n");
+    cr_place_prepare(s, b, true);
+    cr_buf_printf(b, "stage=$PWD/.stage/%s%s\n", name, dated ? "-$date" : "");
+    cr_buf_str(b,
+               "rm -rf .stage && mkdir -p \"$stage\" || exit 1\n"
+               "for f in *; do\n"
+               "    case $f in job.sh | job.ini | crank.tar.gz) ;; *) cp -r \"$f\" \"$stage/\" || "
+               "exit 1 ;; esac\n"
+               "done\n");
+    if (dated)
+        cr_buf_printf(b,
+                      "fill() { sed \\\n%s    \"$1\"; }\nfill node.sh >\"$stage/node.sh\"\n"
+                      "(umask 077 && fill job.ini >.job.ini)\n",
+                      found.data);
+    else
+        cr_buf_str(b, "(umask 077 && cat job.ini >.job.ini)\n");
+    if (*k->stage_dir)
+        cr_buf_printf(b, "cp -r \"$stage\" %s/ || exit 1\n", cr_sh(s->a, k->stage_dir));
+    else
+        cr_buf_printf(b, "export stage\n%s || exit 1\n", k->upload);
+    cr_buf_str(b, "dlc submit pytorchjob --job_file .job.ini >.answer\ncode=$?\ncat .answer\nexit "
+                  "$code\n");
+    cr_buf_clear(&found);
+    if (code == CR_OK) code = cr_folder_put(s, "job.sh", b, err);
+    cr_buf_reset(b);
+    CR_TRY(code);
+    cr_buf_printf(b,
+                  "#!/bin/sh\n# .jobs.sh VERB ID - what 'crank jobs' asks DLC\n"
+                  "workspace=%s\n"
+                  "detail() { dlc get job \"$1\" --workspace_id=\"$workspace\" | tr -d '\\n'; }\n"
+                  "state() { detail \"$1\" | sed 's/\"Pods\" *: *\\[[^]]*\\]//; s/.*\"Status\" *: "
+                  "*\"\\([^\"]*\\)\".*/\\1/'; echo; }\n"
+                  "pods() { detail \"$1\" | grep -o '\"PodId\" *: *\"[^\"]*\"' | sed "
+                  "'s/.*\"\\([^\"]*\\)\"$/\\1/'; "
+                  "}\n"
+                  "logs() { for pod in $(pods \"$1\"); do dlc logs \"$1\" \"$pod\"; done; }\n"
+                  "case $1 in\n"
+                  "state) state \"$2\" ;;\n"
+                  "logs) logs \"$2\" ;;\n"
+                  "follow)\n"
+                  "    # the platform limits questions: once a minute\n"
+                  "    seen=0\n"
+                  "    while :; do\n"
+                  "        now=$(state \"$2\")\n"
+                  "        logs \"$2\" >.log\n"
+                  "        tail -n +$((seen + 1)) .log\n"
+                  "        seen=$(wc -l <.log)\n"
+                  "        case $now in Succeeded | Failed | Stopped) exit 0 ;; esac\n"
+                  "        sleep \"${CRANK_POLL:-60}\"\n"
+                  "    done\n"
+                  "    ;;\n"
+                  "stop) dlc stop job \"$2\" --workspace_id=\"$workspace\" --force --quiet ;;\n"
+                  "esac\n",
+                  cr_sh(s->a, k->workspace_id));
+    return cr_folder_put(s, ".jobs.sh", b, err);
+}
+
+static cr_code write_files(cr_submit *s, cr_err *err) {
+    cr_buf b;
+    cr_buf_init(&b);
+    cr_code code = write_all(s, &b, err);
+    cr_buf_clear(&b);
+    return code;
+}
+
+/* The answer is the request as JSON, then a table with the columns JobId and RequestId. */
+static const char *answer(cr_submit *s, const char *text) {
+    const char *p = text, *at = NULL;
+    while ((p = strstr(p, "JobId"))) {
+        at = p;
+        p++;
+    }
+    for (p = at; p && (p = strstr(p, "dlc")); p++) {
+        size_t n = 0;
+        while (islower((unsigned char)p[n]) || isdigit((unsigned char)p[n]))
+            n++;
+        if (n > 5 && !isalnum((unsigned char)p[-1]) && p[-1] != '-' && p[n] != '-')
+            return cr_arena_strndup(s->a, p, n);
+    }
+    return NULL;
+}
+
+const cr_backend cr_backend_dlc = {
+    .name = "dlc",
+    .help = "Alibaba's PAI-DLC, by dlc submit pytorchjob",
+    .msg = &msg,
+    .client = "dlc",
+    .check = check,
+    .write = write_files,
+    .answer = answer,
+};

@@ -1,0 +1,267 @@
+/*
+ * kube.c - see kube.h.
+ *
+ * The files of the job (the config and `files`) become a ConfigMap, mounted at /crank; a larger one
+ * than a megabyte is refused by the API, so data and the program are elsewhere: in the image or on
+ * a volume. Every text in a manifest is in double quotes with JSON's escapes, which YAML shares, so
+ * that no value can become another structure.
+ */
+#include "submit/kube.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/shown.h"
+
+#define MOUNT "/crank"
+
+static void text(cr_buf *b, const char *t) {
+    cr_json_escape(b, t, strlen(t));
+}
+
+static void check_one(cr_submit *s, const char *key, const char *value, const char *const *v,
+                      const char *all) {
+    for (int i = 0; v[i]; i++)
+        if (strcmp(value, v[i]) == 0) return;
+    cr_submit_wrong(s, cr_conf_at(s->keys, key), "%s is '%s' and must be %s", key,
+                    cr_shown(s->a, value), all);
+}
+
+/* DNS-1035: small letters, digits and '-', a letter first, at most 63. */
+static bool is_label(const char *t) {
+    size_t n = strlen(t);
+    if (n == 0 || n > 63 || !islower((unsigned char)t[0]) || t[n - 1] == '-') return false;
+    for (; *t; t++)
+        if (!islower((unsigned char)*t) && !isdigit((unsigned char)*t) && *t != '-') return false;
+    return true;
+}
+
+static void check_volumes(cr_submit *s, const cr_kube_conf *k) {
+    const cr_conf_node *v = cr_unboxed(k->volumes);
+    if (v && v->kind != CR_NODE_LIST)
+        cr_submit_wrong(s, v->at, "volumes is a list: [{claim: data, mount: /data}]");
+    for (size_t i = 0; v && v->kind == CR_NODE_LIST && i < v->n; i++) {
+        const cr_conf_node *m = v->v[i].val;
+        if (m->kind != CR_NODE_MAP || !is_label(cr_conf_find_text(m, "claim")) ||
+            *cr_conf_find_text(m, "mount") != '/')
+            cr_submit_wrong(s, v->v[i].at,
+                            "volumes: give the name of a claim and a whole path: {claim: data, "
+                            "mount: /data}");
+    }
+}
+
+void cr_kube_check(cr_submit *s, const char *suffix, int64_t last) {
+    static const char *const clean[] = {"None", "Running", "All", NULL};
+    static const char *const pull[] = {"", "Always", "IfNotPresent", "Never", NULL};
+    cr_kube_conf *k = s->keys;
+    cr_place_check(s, false, true);
+    const char *name = cr_arena_printf(s->a, "%s%s%lld", k->job_name, suffix, (long long)last);
+    if (!is_label(name))
+        cr_submit_wrong(s, cr_conf_at(k, "job_name"),
+                        "'%s' must be small letters, digits and '-', begin with a letter, and have "
+                        "63 characters at most; choose another job_name",
+                        cr_shown(s->a, name));
+    if (!is_label(k->namespace))
+        cr_submit_wrong(s, cr_conf_at(k, "namespace"), "namespace '%s' is no name of a namespace",
+                        cr_shown(s->a, k->namespace));
+    if (!*k->image)
+        cr_submit_wrong(s, cr_conf_at(k, "image"), "image is missing; the pods are made of it");
+    check_one(s, "clean_pod_policy", k->clean_pod_policy, clean, "None, Running or All");
+    check_one(s, "image_pull_policy", k->image_pull_policy, pull, "Always, IfNotPresent or Never");
+    check_volumes(s, k);
+}
+
+void cr_kube_head(cr_submit *s, cr_buf *b, const char *api, const char *kind) {
+    const cr_kube_conf *k = s->keys;
+    cr_buf_printf(b, "apiVersion: %s\nkind: %s\nmetadata:\n  name: ", api, kind);
+    text(b, k->job_name);
+    cr_buf_str(b, "\n  namespace: ");
+    text(b, k->namespace);
+    cr_buf_str(b, "\nspec:\n");
+}
+
+void cr_kube_policy(cr_submit *s, cr_buf *b) {
+    const cr_kube_conf *k = s->keys;
+    cr_buf_printf(b, "  runPolicy:\n    cleanPodPolicy: %s\n    backoffLimit: %lld\n",
+                  k->clean_pod_policy, (long long)k->backoff_limit);
+    cr_buf_printf(b, "    ttlSecondsAfterFinished: %lld\n",
+                  (long long)k->ttl_seconds_after_finished);
+    if (k->active_deadline_seconds)
+        cr_buf_printf(b, "    activeDeadlineSeconds: %lld\n",
+                      (long long)k->active_deadline_seconds);
+    if (!*k->queue && !*k->priority_class) return;
+    cr_buf_str(b, "    schedulingPolicy:\n");
+    if (*k->queue) {
+        cr_buf_str(b, "      queue: ");
+        text(b, k->queue);
+        cr_buf_char(b, '\n');
+    }
+    if (*k->priority_class) {
+        cr_buf_str(b, "      priorityClass: ");
+        text(b, k->priority_class);
+        cr_buf_char(b, '\n');
+    }
+}
+
+typedef struct variables {
+    cr_buf *b;
+} variables;
+
+static void variable(void *ctx, const char *name, const char *value) {
+    variables *v = ctx;
+    cr_buf_printf(v->b, "            - name: %s\n              value: ", name);
+    text(v->b, value);
+    cr_buf_char(v->b, '\n');
+}
+
+static void env(cr_submit *s, cr_buf *b, bool secret) {
+    const cr_kube_conf *k = s->keys;
+    if (!secret && !k->env) return;
+    cr_buf_str(b, "            env:\n");
+    if (secret) {
+        cr_buf_str(b, "            - name: CRANK_JOB_SECRET\n              valueFrom:\n"
+                      "                secretKeyRef:\n                  name: ");
+        text(b, cr_arena_printf(s->a, "%s-secret", k->job_name));
+        cr_buf_str(b, "\n                  key: secret\n");
+    }
+    variables v = {b};
+    cr_place_each(s, variable, &v);
+}
+
+static void volumes(cr_submit *s, cr_buf *b, bool mounts) {
+    const cr_kube_conf *k = s->keys;
+    const cr_conf_node *v = cr_unboxed(k->volumes);
+    const char *pad = mounts ? "            " : "          ";
+    cr_buf_printf(b, "%s%s:\n%s- name: files\n", pad, mounts ? "volumeMounts" : "volumes", pad);
+    if (mounts) {
+        cr_buf_printf(b, "%s  mountPath: %s\n", pad, MOUNT);
+    } else {
+        cr_buf_printf(b, "%s  configMap:\n%s    name: ", pad, pad);
+        text(b, cr_arena_printf(s->a, "%s-files", k->job_name));
+        cr_buf_char(b, '\n');
+    }
+    for (size_t i = 0; v && v->kind == CR_NODE_LIST && i < v->n; i++) {
+        const cr_conf_node *m = v->v[i].val;
+        cr_buf_printf(b, "%s- name: volume%zu\n%s  %s", pad, i, pad,
+                      mounts ? "mountPath: " : "persistentVolumeClaim:\n");
+        if (!mounts) cr_buf_printf(b, "%s    claimName: ", pad);
+        text(b, cr_conf_find_text(m, mounts ? "mount" : "claim"));
+        cr_buf_char(b, '\n');
+    }
+}
+
+void cr_kube_role(cr_submit *s, cr_buf *b, const cr_kube_pod *p) {
+    const cr_kube_conf *k = s->keys;
+    cr_buf_printf(b, "    %s:\n      replicas: %lld\n      restartPolicy: %s\n", p->role,
+                  (long long)p->replicas, p->restart);
+    cr_buf_printf(b,
+                  "      template:\n        spec:\n          containers:\n          - name: %s\n",
+                  p->container);
+    cr_buf_str(b, "            image: ");
+    text(b, k->image);
+    cr_buf_char(b, '\n');
+    if (*k->image_pull_policy)
+        cr_buf_printf(b, "            imagePullPolicy: %s\n", k->image_pull_policy);
+    if (p->command) {
+        cr_buf_str(b, "            command:\n");
+        for (int i = 0; p->command[i]; i++) {
+            cr_buf_str(b, "            - ");
+            text(b, p->command[i]);
+            cr_buf_char(b, '\n');
+        }
+    }
+    if (*k->work_dir) {
+        cr_buf_str(b, "            workingDir: ");
+        text(b, k->work_dir);
+        cr_buf_char(b, '\n');
+    }
+    env(s, b, p->secret);
+    cr_buf_printf(b,
+                  "            resources:\n              limits:\n                cpu: \"%lld\"\n",
+                  p->small ? 1LL : (long long)(k->ranks_per_node * k->threads_per_rank));
+    if (s->memory > 0 && !p->small)
+        cr_buf_printf(b, "                memory: \"%lldMi\"\n", (long long)(s->memory / 1048576));
+    volumes(s, b, true);
+    volumes(s, b, false);
+}
+
+/* Splits words that cr_sh has quoted. */
+const char *const *cr_kube_words(cr_submit *s, const char *const *first) {
+    const char **out = CR_NEW_N(s->a, const char *, 1024);
+    int n = 0;
+    cr_buf b;
+    cr_buf_init(&b);
+    for (; first[n]; n++)
+        out[n] = first[n];
+    const char *p = cr_place_words(s, MOUNT);
+    while (*p && n < 1023) {
+        bool quoted = false;
+        cr_buf_reset(&b);
+        cr_buf_str(&b, "");
+        while (*p && (quoted || *p != ' ')) {
+            if (*p == '\'')
+                quoted = !quoted;
+            else if (*p == '\\' && !quoted && p[1])
+                cr_buf_char(&b, *++p);
+            else
+                cr_buf_char(&b, *p);
+            p++;
+        }
+        while (*p == ' ')
+            p++;
+        out[n++] = cr_arena_strndup(s->a, b.data, b.n);
+    }
+    cr_buf_clear(&b);
+    return out;
+}
+
+cr_code cr_kube_files(cr_submit *s, cr_buf *b, const char *kind, const char *log, bool secret,
+                      cr_err *err) {
+    const cr_kube_conf *k = s->keys;
+    const char *space = cr_sh(s->a, k->namespace), *name = cr_sh(s->a, k->job_name);
+    CR_TRY(cr_folder_put(s, "job.yaml", b, err));
+    cr_buf_str(b,
+               "#!/bin/sh\n# job.sh - submits this folder; run it again after changes: sh job.sh\n"
+               "cd \"$(dirname \"$0\")\" || exit 1\n");
+    cr_place_prepare(s, b, secret);
+    cr_buf_printf(b, "if kubectl -n %s get %s %s >/dev/null 2>&1; then\n", space, kind, name);
+    cr_buf_printf(b,
+                  "    echo \"there is a %s %s already; end it first: kubectl -n %s delete %s %s\" "
+                  ">&2\n    exit 1\nfi\n",
+                  kind, name, space, kind, name);
+    cr_buf_printf(b, "kubectl -n %s create configmap %s-files", space, name);
+    for (int i = 0; i < s->n_files; i++)
+        cr_buf_printf(b, " \\\n    --from-file=%s", cr_sh(s->a, s->files[i].name));
+    cr_buf_printf(b, " \\\n    --dry-run=client -o yaml | kubectl -n %s apply -f - >&2 || exit 1\n",
+                  space);
+    if (secret)
+        cr_buf_printf(b,
+                      "kubectl -n %s create secret generic %s-secret --from-file=secret \\\n"
+                      "    --dry-run=client -o yaml | kubectl -n %s apply -f - >&2 || exit 1\n",
+                      space, name, space);
+    cr_buf_str(b, "kubectl apply -f job.yaml >.answer\ncode=$?\ncat .answer\nexit $code\n");
+    CR_TRY(cr_folder_put(s, "job.sh", b, err));
+    cr_buf_printf(
+        b,
+        "#!/bin/sh\n# .jobs.sh VERB ID - what 'crank jobs' asks Kubernetes\n"
+        "case $1 in\n"
+        "state) kubectl -n %s get %s \"$2\" -o "
+        "'jsonpath={.status.conditions[?(@.status==\"True\")].type}' | awk '{ print $NF }' "
+        ";;\n"
+        "logs) kubectl -n %s logs %s ;;\n"
+        "follow) kubectl -n %s logs -f %s ;;\n"
+        "stop) kubectl -n %s delete %s \"$2\" ;;\n"
+        "esac\n",
+        space, kind, space, log, space, log, space, kind);
+    return cr_folder_put(s, ".jobs.sh", b, err);
+}
+
+/* `mpijob.kubeflow.org/deepfm created` */
+const char *cr_kube_answer(cr_submit *s, const char *t) {
+    const char *p = strstr(t, "job.kubeflow.org/");
+    if (!p) return NULL;
+    p += strlen("job.kubeflow.org/");
+    size_t n = strcspn(p, " \n");
+    return n ? cr_arena_strndup(s->a, p, n) : NULL;
+}

@@ -1,0 +1,121 @@
+# crank submit to PAI-DLC: the files byte for byte, dates of recurring trainings, the client's answers, mistakes
+
+. "$CLI/submit/backends.sh"
+standin dlc
+tiny_config
+tiny_data
+mkdir storage
+cat >dlc.yaml <<END
+backend: dlc
+job_name: deepfm
+nodes: 2
+ranks_per_node: 2
+binary: image
+workspace_id: 12345
+worker_image: registry.example.com/team/crank:1.0
+worker_spec: ecs.g7.8xlarge
+data_sources: d-abc123
+priority: 1
+vpc_id: vpc-1
+switch_id: vsw-1
+security_group_id: sg-1
+job_max_running_time_minutes: 1440
+enable_credential: true
+image_repo_username: reader
+work_dir: /mnt/data/jobs
+stage_dir: $PWD/storage
+model_dir: /mnt/data/model
+env: {MODE: "a b"}
+args: [--set, train_config.lanes=8]
+END
+run env DLC_IMAGE_REPO_PASSWORD=PASSPASS crank submit tiny.yaml -b dlc.yaml
+ends 0
+folder=$(echo deepfm_*)
+has_out "job id: dlc1k2m3n4o5p6q7"
+if grep -q PASSPASS "$out" "$err"; then fail "the password is shown"; fi
+[ "$(stat -c %a "$folder")" = 700 ] || fail "the folder can be read by others"
+mkdir got
+for f in job.sh job.ini node.sh .jobs.sh; do sed "s,$folder,FOLDER,g; s,$PWD,HERE,g" "$folder/$f" >got/$f; done
+same "$CLI/submit/dlc_files" got
+printf 'submit\npytorchjob\n--job_file\n.job.ini\n' >wanted
+same wanted call
+same "$folder/job.ini" call.ini
+same "storage/$folder/tiny.yaml" tiny.yaml
+is_there "storage/$folder/secret"
+is_gone "storage/$folder/job.ini"
+run crank jobs show last
+has_out "state      Running"
+has_out "last step  30"
+run crank jobs stop last
+has_out "stopped dlc1k2m3n4o5p6q7"
+for answer in refusal garbage; do
+    rm -rf deepfm_*
+    STANDIN=$answer run crank submit tiny.yaml -b dlc.yaml
+    ends 1
+done
+rm -rf deepfm_*
+STANDIN=hang run crank submit tiny.yaml -b dlc.yaml --timeout 1
+ends 1
+rm -rf deepfm_*
+
+# ---- every flag of the client is a key ----
+for key in tags interactive running_timeout exit_code_on_stopped masters master_image master_spec resource_id worker_cpu worker_gpu worker_gpu_type \
+    worker_memory worker_shared_memory master_cpu master_gpu master_gpu_type master_memory master_shared_memory data_source_uris code_source code_branch \
+    code_commit thirdparty_libs thirdparty_lib_dir extended_cidrs default_route oversold_type driver job_reserved_minutes job_reserved_policy \
+    disable_ecs_stock_check image_repo_password advanced_settings; do
+    value=7
+    case $key in
+    masters) value=1 ;; interactive | disable*) value=true ;; default_route) value=eth1 ;; job_reserved_policy) value=Always ;;
+    esac
+    { grep -v '^worker_spec' dlc.yaml && echo "$key: $value" && echo "worker_cpu: 8
+worker_memory: 64Gi
+resource_id: q1
+master_image: m" | grep -v "^$key"; } >all.yaml
+    run crank submit tiny.yaml -b all.yaml --dry-run
+    ends 0
+    grep -qx "$key=$value" deepfm_*/job.ini || fail "$key is not in $(cat deepfm_*/job.ini)"
+    [ $key != masters ] || grep -qx workers=1 deepfm_*/job.ini || fail "a master is one of two nodes"
+    rm -rf deepfm_*
+done
+
+# ---- recurring: the date of the scheduler ----
+sed "s|^args: .*|args: [--set, train_config.lanes=8, --train_input_path, '/mnt/data/dt={date}/*,/mnt/data/{date-1:%Y-%m-%d}/*']|; s/^job_name: .*/job_name: 'daily_{date}'/" dlc.yaml >daily.yaml
+run crank submit tiny.yaml -b daily.yaml --dry-run
+ends 0
+folder=$(echo daily_*)
+run sh "$folder/job.sh" 20250301
+ends 0
+grep -qx 'name=daily_20250301' call.ini || fail "$(cat call.ini)"
+grep -qx "command=sh '\{0,1\}/mnt/data/jobs/$folder-20250301'\{0,1\}/node.sh" call.ini || fail "$(cat call.ini)"
+grep -q 'dt=20250301/\*,/mnt/data/2025-02-28/' "storage/$folder-20250301/node.sh" || fail "$(cat storage/*/node.sh)"
+run sh "$folder/job.sh"
+ends 0
+grep -qx "name=daily_$(date -d yesterday +%Y%m%d)" call.ini || fail "$(cat call.ini)"
+run sh "$folder/job.sh" someday
+ends 2
+rm -rf daily_*
+
+# ---- mistakes, all at once ----
+cat >bad.yaml <<'END'
+backend: dlc
+job_name: "two words"
+priority: 10
+vpc_id: vpc-1
+default_route: eth7
+success_policy: x
+command: ls
+worker_specs: a
+END
+run crank submit tiny.yaml -b bad.yaml
+ends 2
+has_err "bad.yaml:2:11: job_name has letters, digits, '_', '.' and '-', at most 256 of them"
+has_err "bad.yaml:3:11: priority is '10' and must be an integer from 1 to 9"
+has_err "bad.yaml:4:9: with vpc_id, switch_id and security_group_id are needed too"
+has_err "bad.yaml:5:16: default_route is 'eth7' and must be eth0 or eth1"
+has_err "bad.yaml:6:17: success_policy is for TFJobs; remove it"
+has_err "bad.yaml:7:10: crank writes the command; add words with args: [...]"
+has_err "bad.yaml:8:1: unknown key 'worker_specs'...; did you mean 'worker_spec'?"
+has_err "...workspace_id is missing; 'dlc get workspace' lists yours"
+has_err "...worker_image is missing; ..."
+has_err "...work_dir is a whole path in the containers..."
+has_err "...give one of stage_dir, ..."
