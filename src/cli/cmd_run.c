@@ -499,10 +499,6 @@ static cr_code submit(cr_ui *ui, const args *a) {
     return CR_OK;
 }
 
-static const char *own_env(const char *name) {
-    return getenv(name);
-}
-
 /* Finds the runner whose ranks this process has to start; NULL: none. */
 static cr_code find_launch(cr_ui *ui, const cr_paddle_run *runs, int n, const cr_paddle_run **out) {
     cr_err err;
@@ -525,7 +521,7 @@ static cr_code find_launch(cr_ui *ui, const cr_paddle_run *runs, int n, const cr
                            other->runner, (long long)other->servers, (long long)other->workers,
                            one->runner, other->runner);
     if (one->servers < 0) {
-        if (cr_role_find(&role, own_env, &err) != CR_OK) return cr_ui_fail(ui, &err);
+        if (cr_role_find(&role, NULL, &err) != CR_OK) return cr_ui_fail(ui, &err);
         if (!role.given)
             return cr_ui_wrong(
                 ui,

@@ -187,16 +187,12 @@ static cr_code set_roles(cr_ui *ui, const cr_rank_flags *r) {
                                                                       : cr_ui_fail(ui, &err);
 }
 
-static const char *own_env(const char *name) {
-    return getenv(name);
-}
-
 /* A process that a platform of Paddle started with a role must meet the others. */
 static cr_code check_role(cr_ui *ui) {
     cr_err err;
     cr_role role;
     if (!ui->cmd->ranks || ui->cmd->launches || ui->place.size > 1) return CR_OK;
-    if (cr_role_find(&role, own_env, &err) != CR_OK) return cr_ui_fail(ui, &err);
+    if (cr_role_find(&role, NULL, &err) != CR_OK) return cr_ui_fail(ui, &err);
     if (!role.given) return CR_OK;
     return cr_ui_wrong(ui,
                        "the platform started this process as %s %d of %d (%s); start it with "

@@ -21,14 +21,10 @@ static const struct {
     {"PMIX_RANK", "SLURM_NTASKS", "srun", "srun (PMIx)", CR_MPI_OPEN},
 };
 
-static const char *own_env(const char *name) {
-    return getenv(name);
-}
-
 /* Ranks of mpiexec to which the environment gives roles are numbered by them. */
 static cr_code number_by_role(cr_place *p, cr_err *err) {
-    CR_TRY(cr_role_find(&p->role, own_env, err));
-    if (!p->role.given) CR_TRY(cr_role_by_rank(&p->role, own_env, p->rank, p->size, err));
+    CR_TRY(cr_role_find(&p->role, NULL, err));
+    if (!p->role.given) CR_TRY(cr_role_by_rank(&p->role, NULL, p->rank, p->size, err));
     if (!p->role.given) return CR_OK;
     if (p->role.servers + p->role.workers != p->size)
         return cr_fail(err, CR_EUSAGE,

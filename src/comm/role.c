@@ -5,6 +5,7 @@
 #include "comm/role.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -16,6 +17,10 @@
 #define is_set(text) ((text) && *(text))
 
 typedef const char *env_fn(const char *name);
+
+static const char *own_env(const char *name) {
+    return getenv(name);
+}
 
 static cr_code number(env_fn *env, const char *name, int64_t lo, int64_t hi, int *out,
                       cr_err *err) {
@@ -83,6 +88,7 @@ static cr_code read_list(cr_role *r, env_fn *env, const char *list, cr_err *err)
 
 cr_code cr_role_find(cr_role *out, env_fn *env, cr_err *err) {
     static const char *const names[] = {"TRAINING_ROLE", "PADDLE_TRAINING_ROLE"};
+    if (!env) env = own_env;
     const char *list = env(LIST), *role = NULL, *name = NULL;
     *out = (cr_role){0};
     for (int i = 0; i < 2 && !role; i++)
@@ -108,7 +114,7 @@ cr_code cr_role_find(cr_role *out, env_fn *env, cr_err *err) {
 
 cr_code cr_role_by_rank(cr_role *out, env_fn *env, int rank, int size, cr_err *err) {
     static const char type[] = "PADDLEREC_CLUSTER_TYPE";
-    const char *text = env(type);
+    const char *text = env ? env(type) : own_env(type);
     *out = (cr_role){0};
     if (!is_set(text) || strcasecmp(text, "MPI") != 0) return CR_OK;
     if (size % 2 != 0)

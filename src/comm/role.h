@@ -22,7 +22,7 @@ typedef struct cr_role {
 /* cr_role_find reads TRAINING_ROLE (or PADDLE_TRAINING_ROLE), PADDLE_PSERVERS_IP_PORT_LIST,
  * PADDLE_TRAINERS_NUM, PADDLE_TRAINER_ID, POD_IP and PADDLE_PORT. A trainer without a list of
  * servers belongs to a job without them, and has no role. Variables that contradict each other are
- * an error. */
+ * an error. env NULL, here and below: the environment of this process. */
 CR_CHECKED cr_code cr_role_find(cr_role *out, const char *(*env)(const char *name), cr_err *err);
 /* cr_role_by_rank is the rule of PaddleRec's MPI jobs (PADDLEREC_CLUSTER_TYPE=MPI), which start two
  * processes on each node: even ranks serve, odd ranks train. */

@@ -41,7 +41,7 @@ ends 0
 is_there m/model.ckpt-31/state.json
 lose 1 async step:9 --set train_config.eval_interval_steps=12
 whole
-# two of three
+# its rows are not taken over
 lose 1 async step:9 --set train_config.servers.lost_worker=report
 whole
 has_err "...its rows of ... steps, ... to 12, are lost (train_config.servers.lost_worker)"
