@@ -60,7 +60,7 @@ or_skip() { # or_skip COMMAND...: 77 means that this machine cannot run it; it s
 }
 hosts() {
     passed_=0 failed_=0 skipped_=0
-    for test in hosts mpirun pods servers; do
+    for test in hosts mpirun pods servers submit; do
         or_skip sh "tests/mpi/$test.sh" "$build/crank" >"$tmp/log" 2>&1 || failed_=$((failed_ + 1))
         cat "$tmp/log"
         # shellcheck disable=SC2046

@@ -184,6 +184,21 @@ static void check_data(cr_submit *s, bool mpi) {
     }
 }
 
+/* Ranks save together, into a folder that all of them see. */
+static void check_output(cr_submit *s, const keys *k, const cr_conf_node *r) {
+    const char *path = cr_conf_find_text(r, "save_checkpoint_path");
+    bool many = k->mode == PS_CPU_MPI ? k->submit->nodes > 1 : k->mode != NO_MODE;
+    if (k->mode == COLLECTIVE_GPU_K8S) many = k->submit->k8s_trainers > 1;
+    bool seen = strstr(path, "://") || (k->mode != PS_CPU_MPI && strstr(path, "afs"));
+    if (many && *path && !seen)
+        cr_submit_warn(s, at_key(r, "save_checkpoint_path"),
+                       "the nodes save a checkpoint together, and each has a folder '%s' of its "
+                       "own; write %s",
+                       cr_shown(s->a, path),
+                       k->mode == PS_CPU_MPI ? "a remote path, such as s3://bucket/output"
+                                             : "save_checkpoint_path: afs/output");
+}
+
 static void check_mode(cr_submit *s, keys *k) {
     const cr_conf_node *r = runner_of(s);
     cr_loc at = cr_conf_at(k, "cluster_type");
@@ -224,6 +239,7 @@ static void check_mode(cr_submit *s, keys *k) {
                         "cluster_train%s",
                         cr_shown(s->a, class), single ? ", or train with one trainer" : "");
     check_data(s, mpi);
+    check_output(s, k, r);
 }
 
 /* Keys that the other type of cluster reads. */
@@ -436,7 +452,7 @@ static void check(cr_submit *s) {
 static void row(cr_submit *s, const char *key, const char *value) {
     size_t n = strlen(value);
     cr_submit_say(s, "%-48s     %s%-*s", key, n >= 50 ? "... " : "", n >= 50 ? 46 : 50,
-                  cr_shown(s->a, n >= 50 ? value + n - 46 : value));
+                  cr_shown(s->a, n >= 50 ? value + (n - 46) : value));
 }
 
 static void row_int(cr_submit *s, const char *key, int64_t value) {
