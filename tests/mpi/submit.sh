@@ -1,5 +1,5 @@
 #!/bin/sh
-# submit.sh CRANK - a job of PaddleCloud from crank submit to its output, with a cluster that stands in.
+# submit.sh CRANK - a job of PaddleCloud from crank submit to its output, with a cluster that stands in; jobs of plain hosts.
 #
 # The generated job.sh is executed as it is; the client that stands in takes the uploaded files, starts a server and a trainer per
 # node on hosts that are network namespaces (net.sh), with the variables of the platform, in this order: before_hook.sh, the start
@@ -82,4 +82,61 @@ none_left
 is_there afs_remote/output/1/state.json
 grep -q "Running PSRunner" out.2 || fail "$(cat out.2)"
 passed "before_hook, training with servers and trainers of the platform, end_hook, output"
+
+# ---- plain hosts: job.sh on host 0 starts the ranks of hosts 0 and 1, by a script in the place of ssh, by hand, by mpiexec, by mpirun ----
+mkdir -p etc
+{ echo "127.0.0.1 localhost" && for i in 0 1; do echo "10.77.0.$((i + 1)) host$i"; done; } >etc/hosts
+cat >rsh <<END2
+#!/bin/sh
+# rsh HOST COMMAND...: as ssh does it, without the caller's variables
+while :; do case \$1 in -*) shift ;; *) break ;; esac done
+i=\${1#host}
+shift
+cd "$CASE_DIR" || exit 1
+# shellcheck disable=SC2016
+exec env -i $mark PATH="$PATH" HOME=/root ${ASAN_OPTIONS:+ASAN_OPTIONS=$ASAN_OPTIONS} unshare --uts --mount sh -c \\
+    'hostname "\$0"; mount --bind etc/hosts /etc/hosts; exec ip netns exec "\$@"' "host\$i" "${tag}n\$i" sh -c "\$*"
+END2
+chmod +x rsh
+starts="ssh none"
+! command -v mpiexec.hydra >/dev/null || starts="$starts mpich"
+if command -v mpirun.openmpi >/dev/null && [ -f "$(dirname "$CRANK")/comm-openmpi.so" ]; then starts="$starts openmpi"; fi
+for start in $starts; do
+    cat >hosts.yaml <<END2
+backend: hosts
+job_name: hosts-$start
+hosts: [host0, host1]
+ranks_per_node: 2
+binary: path
+crank: $CRANK
+model_dir: $CASE_DIR/m.$start
+start: $start
+ssh: $CASE_DIR/rsh
+shared: true
+env: {UCX_TLS: "self,tcp"}
+END2
+    # shellcheck disable=SC2086
+    run "$CRANK" submit tiny.yaml -b hosts.yaml --dry-run $settings
+    ends 0
+    folder=$(sed -n 's/^The task submission folder is generated at //p' "$out")
+    on 0 sh "$folder/job.sh" >out.0 2>err.0 &
+    wait $! || fail "job.sh of $start: $(cat err.0)"
+    if [ $start = none ]; then
+        line=$(sed -n 's/^on host1 run: //p' err.0)
+        [ -n "$line" ] || fail "no line for host1: $(cat err.0)"
+        # shellcheck disable=SC2086
+        on 1 $line >out.1 2>err.1 &
+    fi
+    for k in $(seq 600); do
+        [ ! -s "$folder/exit_code" ] || break
+        sleep 0.1
+    done
+    last="job of start: $start"
+    [ "$(cat "$folder/exit_code" 2>/dev/null)" = 0 ] || fail "start: $start: $(tail -n 20 "$folder/job.log")"
+    same_weights one "m.$start"
+    run "$CRANK" jobs show "$folder"
+    has_out "state      COMPLETED"
+    none_left
+    passed "hosts, start: $start: the bytes of one process"
+done
 finish
