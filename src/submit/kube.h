@@ -41,8 +41,9 @@ typedef struct cr_kube_pod {
     bool secret;                /* CRANK_JOB_SECRET comes from the secret of the job */
 } cr_kube_pod;
 void cr_kube_role(cr_submit *s, cr_buf *b, const cr_kube_pod *p);
-/* cr_kube_words: words of the node's command as a list, NULL-ended. */
-const char *const *cr_kube_words(cr_submit *s, const char *const *first);
+/* cr_kube_words: the words of `first`, those of the node's command, and those of `behind`
+ * (separated by blanks), as a list, NULL-ended. */
+const char *const *cr_kube_words(cr_submit *s, const char *const *first, const char *behind);
 /* cr_kube_files writes job.yaml from b, job.sh and .jobs.sh; log is what kubectl logs takes. */
 CR_CHECKED cr_code cr_kube_files(cr_submit *s, cr_buf *b, const char *kind, const char *log,
                                  bool secret, cr_err *err);

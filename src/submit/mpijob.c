@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "base/json.h"
 #include "base/shown.h"
 #include "submit/kube.h"
 #include "submit/list.h"
@@ -79,7 +80,9 @@ static cr_code write_files(cr_submit *s, cr_err *err) {
         cr_place_each(s, pass, &x);
     }
     first[x.n++] = *k->crank ? k->crank : "crank";
-    const char *const *command = cr_kube_words(s, first);
+    const char *const *command =
+        cr_kube_words(s, first,
+                      cr_arena_printf(s->a, " --threads %lld", (long long)k->threads_per_rank));
     cr_buf b;
     cr_buf_init(&b);
     cr_kube_head(s, &b, "kubeflow.org/v2beta1", "MPIJob");
@@ -89,7 +92,8 @@ static cr_code write_files(cr_submit *s, cr_err *err) {
     if (k->run_launcher_as_worker) cr_buf_str(&b, "  runLauncherAsWorker: true\n");
     if (*k->ssh_auth_mount_path) {
         cr_buf_str(&b, "  sshAuthMountPath: ");
-        cr_buf_printf(&b, "\"%s\"\n", k->ssh_auth_mount_path);
+        cr_json_escape(&b, k->ssh_auth_mount_path, strlen(k->ssh_auth_mount_path));
+        cr_buf_char(&b, '\n');
     }
     cr_kube_policy(s, &b);
     cr_buf_str(&b, "  mpiReplicaSpecs:\n");

@@ -45,7 +45,7 @@ static cr_code write_files(cr_submit *s, cr_err *err) {
     const char *restarts = cr_arena_printf(s->a, "%lld", (long long)k->max_restarts);
     const char *first[] = {
         *k->crank ? k->crank : "crank", "launch", "--max_restarts", restarts, "--", NULL};
-    const char *const *command = cr_kube_words(s, first);
+    const char *const *command = cr_kube_words(s, first, "");
     cr_buf b;
     cr_buf_init(&b);
     cr_kube_head(s, &b, "kubeflow.org/v1", "PyTorchJob");

@@ -43,6 +43,17 @@ for kind in mpijob pytorchjob; do
     has_err "error: no matches for kind"
     rm -rf deepfm_*
 done
+# other forms, whose manifests the unit test reads as well
+{ echo "backend: pytorchjob" && echo "$keys" && printf 'min_replicas: 1\nmax_replicas: 4\nqueue: night\npriority_class: low\nimage_pull_policy: Always\n'; } >kube.yaml
+run crank submit tiny.yaml -b kube.yaml --dry-run
+ends 0
+same "$CLI/submit/elastic.yaml" "$(echo deepfm_*/job.yaml)"
+rm -rf deepfm_*
+{ echo "backend: mpijob" && echo "$keys" && printf 'mpi_implementation: MPICH\nrun_launcher_as_worker: true\nssh_auth_mount_path: /home/mpi/.ssh\nactive_deadline_seconds: 3600\n'; } >kube.yaml
+run crank submit tiny.yaml -b kube.yaml --dry-run
+ends 0
+same "$CLI/submit/mpich.yaml" "$(echo deepfm_*/job.yaml)"
+rm -rf deepfm_*
 head -c 1200000 /dev/zero >big.bin
 cat >bad.yaml <<'END'
 backend: mpijob

@@ -234,7 +234,11 @@ TEST(mpijob_fits_the_schema) {
                                {"cpu: \"1\"", "cpus: \"1\""},
                                {"name: \"deepfm\"", "name: \"Deep_FM\""},
                                {NULL, NULL}};
+    static const change other[] = {{"runLauncherAsWorker: true", "runLauncherAsWorker: yes please"},
+                                   {"activeDeadlineSeconds: 3600", "activeDeadlineSeconds: 1h"},
+                                   {NULL, NULL}};
     test_kind("mpijob/job.yaml", mpijob, v);
+    test_kind("mpich.yaml", mpijob, other);
 }
 
 TEST(pytorchjob_fits_the_schema) {
@@ -245,7 +249,12 @@ TEST(pytorchjob_fits_the_schema) {
                                {"image:", "images:"},
                                {"backoffLimit: 3", "backoffLimit: \"3\""},
                                {NULL, NULL}};
+    static const change elastic[] = {{"rdzvBackend: c10d", "rdzvBackend: static"},
+                                     {"minReplicas: 1", "minReplica: 1"},
+                                     {"priorityClass", "priorityclass"},
+                                     {NULL, NULL}};
     test_kind("pytorchjob/job.yaml", pytorchjob, v);
+    test_kind("elastic.yaml", pytorchjob, elastic);
 }
 
 TEST_MAIN(CASE(mpijob_fits_the_schema), CASE(pytorchjob_fits_the_schema))
