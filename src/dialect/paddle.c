@@ -321,6 +321,9 @@ static void new_runner(cr_pd *p) {
                                        "fs_name",
                                        "fs_ugi",
                                        "CE",
+                                       "model_path", /* of the Python file */
+                                       "infer_reader_type",
+                                       "infer_thread_num",
                                        "batches_per_epoch"};
     static const char *const refused[] = {"use_save_data", "need_dump", "with_coordinator",
                                           "warmup_model_path", "use_out_vec"};
