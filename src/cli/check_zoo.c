@@ -301,6 +301,7 @@ static void check_model_yaml(check *c, bool run) {
         const char *file = NULL;
         for (size_t i = 0; i < list->n; i++) {
             file = check_case(c, list->v[i].val, (int)i);
+            if (file) file = cr_arena_strdup(c->a, file); /* the findings outlive the document */
             if (run && file) run_case(c, cr_conf_find(list->v[i].val, "params"), file);
         }
         if (!run || c->n == before) add(c, "model.yaml", "cases", NULL);
