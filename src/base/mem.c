@@ -172,6 +172,39 @@ void cr_big_free(void *p, size_t size) {
     if (munmap(p, n) != 0) CR_BUG("cr_big_free: not a block of this size");
 }
 
+cr_code cr_big_reserve(void **out, size_t *size, const char *what, cr_err *err) {
+    size_t n = (*size + CR_BIG_STEP - 1) / CR_BIG_STEP * CR_BIG_STEP;
+    *out = NULL;
+    if (injected()) return refuse(n, what, err);
+    for (;; n = n / 2 / CR_BIG_STEP * CR_BIG_STEP) {
+        if (n < CR_BIG_STEP) return refuse(*size, what, err);
+        char *p = mmap(NULL, n + CR_BIG_STEP, PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (p == MAP_FAILED) continue;
+        size_t head = (CR_BIG_STEP - (uintptr_t)p % CR_BIG_STEP) % CR_BIG_STEP;
+        if (head) munmap(p, head);
+        if (CR_BIG_STEP - head) munmap(p + head + n, CR_BIG_STEP - head);
+        *out = p + head;
+        *size = n;
+        return CR_OK;
+    }
+}
+
+cr_code cr_big_commit(void *p, size_t from, size_t to, const char *what, cr_err *err) {
+    char *at = (char *)p + from;
+    count_alloc();
+    if (injected() || !fits(to - from)) return refuse(to - from, what, err);
+    if (mprotect(at, to - from, PROT_READ | PROT_WRITE) != 0) return refuse(to - from, what, err);
+#ifdef MADV_HUGEPAGE
+    (void)madvise(at, to - from, MADV_HUGEPAGE);
+#endif
+    return CR_OK;
+}
+
+void cr_big_release(void *p, size_t size) {
+    if (p && munmap(p, size) != 0) CR_BUG("cr_big_release: not a range of this size");
+}
+
 void cr_big_idle(void *p, size_t size) {
 #ifdef MADV_FREE
     (void)madvise(p, big_size(size), MADV_FREE); /* an old system keeps the pages */

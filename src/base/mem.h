@@ -36,6 +36,14 @@ __attribute__((noreturn)) void cr_no_memory(size_t size, const char *what);
 /* cr_big_alloc maps zeroed memory on huge pages where the system has them (tables, workspaces). */
 CR_CHECKED cr_code cr_big_alloc(void **out, size_t size, const char *what, cr_err *err);
 void cr_big_free(void *p, size_t size);
+/* A range of addresses for a block that grows in place. cr_big_reserve takes `size` bytes of them,
+ * or half, a quarter ... of that where the system does not give so many, and tells how many in
+ * *size; they are no memory yet. cr_big_commit makes bytes [from, to) of the range zeroed memory;
+ * both are multiples of CR_BIG_STEP. cr_big_release gives all of it back. */
+#define CR_BIG_STEP ((size_t)2 << 20)
+CR_CHECKED cr_code cr_big_reserve(void **out, size_t *size, const char *what, cr_err *err);
+CR_CHECKED cr_code cr_big_commit(void *p, size_t from, size_t to, const char *what, cr_err *err);
+void cr_big_release(void *p, size_t size);
 /* cr_big_idle: the content is not needed any more, and the system may take pages of the block when
  * memory is short. Those that it left are there at once when the block is written again; fresh
  * pages cost several times as much as writing them. */

@@ -3,7 +3,8 @@
  *
  * What is sorted are words of 64 bits: 32 bits of the id, counted from the smallest one, above the
  * number of the entry. If the distance from the smallest to the largest id has more than 32 bits,
- * the words are sorted by the low half of the ids and then again by the high half. So the work
+ * the words are sorted by their top bits, which mostly differ; else by the low half of the ids and
+ * then again by the high half. So the work
  * depends on the range of the ids and not on their size. The bits of the range are divided into
  * digits of equal length, as many as cost least. One read takes all histograms, and a pass whose
  * digit is the same in all ids is left out.
@@ -21,6 +22,7 @@ _Static_assert(CR_MAX_LANES == CR_ENTRY_LANES, "an entry has room for every lane
 #define MAX_DIGIT  12 /* bits */
 #define MAX_PASSES 8  /* of one half of the ids */
 #define MAX_BINS   8192
+#define MAX_RUN    256 /* entries that are sorted one by one */
 #define WHAT       "grouping of ids"
 
 void cr_group_clear(cr_group *g) {
@@ -174,6 +176,7 @@ typedef struct by_half {
     const uint64_t *key; /* by entry */
     uint64_t low;        /* what is sorted is key - low: */
     bool upper;          /* its upper 32 bits, of words that were sorted by the lower ones */
+    int shift;           /* without the lowest bits */
     int digits, size;    /* number of digits, and bits of each */
 } by_half;
 
@@ -184,7 +187,7 @@ CR_INLINE void make_words(arrays *m, int64_t n, const by_half *h, const int digi
     uint64_t mask = ((uint64_t)1 << size) - 1;
     for (int64_t i = 0; i < n; i++) {
         uint64_t e = h->upper ? (uint32_t)m->from[i] : (uint64_t)i, key = h->key[e] - h->low;
-        key = h->upper ? key >> 32 : (uint32_t)key;
+        key = h->upper ? key >> 32 : (uint32_t)(key >> h->shift);
         m->from[i] = key << 32 | e;
         for (int p = 0; p < digits; p++)
             counts[((uint64_t)p << size) + (key >> (p * size) & mask)]++;
@@ -224,6 +227,40 @@ static void sort_half(arrays *m, int64_t n, by_half h, int bits, int *passes) {
     }
 }
 
+/* Moves the entries [from, end), whose ids share their top bits, into the order of ids. The entries
+ * of an id stay in their order. */
+static void sort_run(arrays *m, const uint64_t *key, int64_t from, int64_t end) {
+    for (int64_t i = from + 1; i < end; i++) {
+        uint64_t word = m->from[i], id = key[(uint32_t)word];
+        int64_t k = i;
+        for (; k > from && key[(uint32_t)m->from[k - 1]] > id; k--)
+            m->from[k] = m->from[k - 1];
+        m->from[k] = word;
+    }
+}
+
+/* Sorts ids of more than 32 bits by their top bits alone, 10 more than it takes to number the
+ * entries. Where ids are spread evenly, few share them, and those are sorted one by one. Returns
+ * false where they are too many for that. */
+static bool sort_top(arrays *m, const uint64_t *key, int64_t n, uint64_t low, int bits,
+                     int *passes) {
+    int top = 10 + 64 - __builtin_clzll((uint64_t)n);
+    if (top > 32) top = 32;
+    sort_half(m, n, (by_half){.key = key, .low = low, .shift = bits - top}, top, passes);
+    for (int64_t i = 0, end; i < n; i = end) {
+        uint64_t same = m->from[i] >> 32, id = key[(uint32_t)m->from[i]];
+        bool mixed = false;
+        for (end = i + 1; end < n && m->from[end] >> 32 == same; end++)
+            mixed |= key[(uint32_t)m->from[end]] != id;
+        if (mixed && end - i > MAX_RUN) {
+            *passes = 0;
+            return false;
+        }
+        if (mixed) sort_run(m, key, i, end);
+    }
+    return true;
+}
+
 /* Sorts the entries by id, taken as an unsigned number, and returns the smallest id. Afterwards the
  * upper half of a word of m->from holds the id above the smallest one, unless *large. */
 static uint64_t sort(arrays *m, const uint64_t *key, int64_t n, bool *large, int *passes) {
@@ -236,6 +273,7 @@ static uint64_t sort(arrays *m, const uint64_t *key, int64_t n, bool *large, int
     *passes = 0;
     *large = bits > 32;
     if (n == 0) return low;
+    if (*large && sort_top(m, key, n, low, bits, passes)) return low;
     sort_half(m, n, (by_half){.key = key, .low = low}, *large ? 32 : bits, passes);
     if (*large)
         sort_half(m, n, (by_half){.key = key, .low = low, .upper = true}, bits - 32, passes);
@@ -277,24 +315,27 @@ cr_code cr_group_fit(cr_group *g, cr_group_room *rooms, int n_rooms, const cr_ba
 
 /* How entries are found from their numbers. */
 typedef enum kind {
-    ROWS,  /* a single feature with one id per row: the number is the row */
-    OTHER, /* m->place and m->at have them */
-    LARGE, /* the same, and m->key has the ids */
+    ROWS,       /* a single feature with one id per row: the number is the row */
+    OTHER,      /* m->place and m->at have them */
+    LARGE,      /* the same, and m->key has the ids */
+    LARGE_ROWS, /* as ROWS, and the feature's list has the ids */
 } kind;
 
 /* Writes the sorted entries and their heads. What differs between kinds is known to the compiler.
  */
-CR_INLINE void emit(cr_group *g, const arrays *m, int64_t n, uint64_t low, const kind k) {
+CR_INLINE void emit(cr_group *g, const arrays *m, const uint64_t *key, int64_t n, uint64_t low,
+                    const kind k) {
+    const bool rows = k == ROWS || k == LARGE_ROWS;
     const uint16_t *lane = (const uint16_t *)m->place; /* ROWS: by row */
     uint32_t u = 0, h = 0, before = UINT32_MAX;        /* no entry has this lane and feature */
     uint64_t last = 0;
     for (int64_t i = 0; i < n; i++) {
         uint32_t e = (uint32_t)m->from[i];
-        uint64_t id = k == LARGE ? m->key[e] : low + (m->from[i] >> 32);
-        cr_entry place = k == ROWS ? (cr_entry){e, lane[e]} : m->place[e];
+        uint64_t id = k == LARGE || k == LARGE_ROWS ? key[e] : low + (m->from[i] >> 32);
+        cr_entry place = rows ? (cr_entry){e, lane[e]} : m->place[e];
         bool next = i == 0 || id != last;
         m->entry[i] = place;
-        if (k != ROWS) m->pos[i] = m->at[e];
+        if (!rows) m->pos[i] = m->at[e];
         m->head[h] = place;
         m->id[u] = (int64_t)id;
         m->seg[u] = (uint32_t)i;
@@ -324,17 +365,18 @@ void cr_group_run(cr_group *g, cr_group_room *room, const cr_batch *b, const int
     else
         n = collect(g, b, axes, lanes, &m);
     uint64_t low = sort(&m, key, n, &large, &g->passes);
-    if (large && rows) collect(g, b, axes, lanes, &m);
-    if (large)
-        emit(g, &m, n, low, LARGE);
+    if (large && rows)
+        emit(g, &m, key, n, low, LARGE_ROWS);
+    else if (large)
+        emit(g, &m, key, n, low, LARGE);
     else if (rows)
-        emit(g, &m, n, low, ROWS);
+        emit(g, &m, key, n, low, ROWS);
     else
-        emit(g, &m, n, low, OTHER);
+        emit(g, &m, key, n, low, OTHER);
     g->id = m.id;
     g->seg = m.seg;
     g->entry = m.entry;
-    g->pos = rows && !large ? NULL : m.pos;
+    g->pos = rows ? NULL : m.pos;
     g->head = m.head;
     g->head_seg = m.head_seg;
 }

@@ -4,7 +4,7 @@
  * The table has no size. It knows its rows by key (cr_key_of of the id), and may be one of several
  * shards, each with a range of keys: so ids are spread evenly, and a shard needs to know nothing of
  * the others. A row's first values depend on (seed, table, id) alone, so it does not matter when
- * and where a row is made. Records lie in blocks that are allocated one at a time and never move.
+ * and where a row is made. Records never move; memory for more of them comes a piece at a time.
  * It is the owner (owner.h) of its rows: a table that is described with it is looked up and trained
  * like any other, with keys in the place of ids.
  *
@@ -103,7 +103,7 @@ int64_t cr_grow_row_bytes(const cr_grow_rules *r);
  * cr_grow_saved or a change. */
 CR_CHECKED cr_code cr_grow_save(cr_grow *g, const cr_meet *meet, cr_zch_state *out, int64_t *rows,
                                 cr_err *err);
-float *cr_grow_at(const cr_grow *g, int64_t row, cr_table **block, int64_t *in_block);
+float *cr_grow_at(cr_grow *g, int64_t row, cr_table **table, int64_t *at);
 void cr_grow_saved(cr_grow *g);
 /* cr_grow_load takes the ids of a state that lie in this shard, and makes their rows; row i of a
  * state without ids (size 0) of n rows belongs to the id i. cr_grow_at then finds the records of

@@ -31,15 +31,14 @@ struct cr_grow {
     uint64_t seed;
     cr_grow_rules rules;
     cr_pool *pool;
-    bool learns, notes_kept;
+    bool learns;
     int64_t now;     /* training steps so far */
     int64_t learned; /* the last step whose ids were learned */
     int64_t key0, key_end;
     cr_keymap map;
-    cr_table *blocks;
-    grow_note **notes; /* by block; NULL: nothing is noted */
-    int n_blocks, cap_blocks;
-    int shift;       /* a block has 1 << shift records */
+    cr_table rows;    /* its row 0 is that of ids without one */
+    grow_note *notes; /* by row; NULL: nothing is noted */
+    size_t notes_size, notes_range;
     int64_t n_made;  /* records that were ever used */
     int64_t *unused; /* those of dropped keys; the last one is used first */
     int64_t n_unused, cap_unused;
@@ -52,7 +51,7 @@ struct cr_grow {
     int64_t n_waits, cap_waits;
     grow_cand *cand, *out;
     int64_t cap_cand, cap_out;
-    /* the keys of the last fetch, and their rows; -1: none */
+    /* the keys of the last pass of training, and their rows; 0: none */
     const int64_t *ids;
     const uint32_t *seg;
     int64_t n_ids;
@@ -63,7 +62,7 @@ struct cr_grow {
 };
 
 static inline grow_note *grow_note_of(const cr_grow *g, int64_t row) {
-    return &g->notes[row >> g->shift][row & (((int64_t)1 << g->shift) - 1)];
+    return &g->notes[row];
 }
 /* What seeing an id once adds to its count. Where counts decay they have 8 bits behind the point.
  */

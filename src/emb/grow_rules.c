@@ -151,14 +151,15 @@ static int by_rank(const void *pa, const void *pb) {
     bool na = a->row < 0, nb = b->row < 0;
     if (na != nb) return na ? 1 : -1;
     if (na && a->count != b->count) return a->count > b->count ? -1 : 1;
-    return a->id < b->id ? -1 : a->id > b->id;
+    int64_t x = cr_key_id(a->key), y = cr_key_id(b->key);
+    return x < y ? -1 : x > y;
 }
 
 static void list_row(void *ctx, uint64_t key, int64_t row) {
     listing *l = ctx;
     const cr_grow *g = l->g;
-    grow_cand c = {.row = row, .key = (int64_t)key, .id = cr_key_id((int64_t)key)};
-    if (g->notes_kept) {
+    grow_cand c = {.row = row, .key = (int64_t)key};
+    if (g->notes) {
         c.count = grow_note_of(g, row)->count;
         c.last = grow_note_of(g, row)->last;
     }
@@ -177,7 +178,7 @@ static cr_code list_bucket(cr_grow *g, int64_t bucket, listing *l, cr_err *err) 
 static cr_code let_in(cr_grow *g, const grow_cand *c, cr_err *err) {
     int64_t row;
     CR_TRY(cr_grow_new_row(g, c->key, &row, err));
-    if (g->notes_kept) *grow_note_of(g, row) = (grow_note){c->count, c->last};
+    if (g->notes) *grow_note_of(g, row) = (grow_note){c->count, c->last};
     return g->rules.admit > 1 ? stop_waiting(g, c->key, err) : CR_OK;
 }
 
@@ -224,7 +225,7 @@ cr_code cr_grow_arrive(cr_grow *g, const int64_t *id, const uint32_t *seg, int64
     int64_t bucket = -1, wants = 0;
     bool came = false;
     for (int64_t i = 0; i < n; i++) {
-        if (row[i] >= 0) continue;
+        if (row[i] > 0) continue;
         int64_t b = bucket_of(g, id[i]);
         if (b != bucket && wants > 0) CR_TRY(settle(g, bucket, g->cand, wants, err));
         if (b != bucket) wants = 0;
@@ -248,7 +249,10 @@ cr_code cr_grow_arrive(cr_grow *g, const int64_t *id, const uint32_t *seg, int64
     }
     if (wants > 0) CR_TRY(settle(g, bucket, g->cand, wants, err));
     /* who came, and who left, is known now */
-    if (came) cr_keymap_find_all(&g->map, id, n, row);
+    if (!came) return CR_OK;
+    cr_keymap_find_all(&g->map, id, n, row);
+    for (int64_t i = 0; i < n; i++)
+        row[i] = row[i] < 0 ? 0 : row[i];
     return CR_OK;
 }
 

@@ -52,7 +52,7 @@ static cr_code put_in_order(cr_grow *g, told *out, cr_err *err) {
     for (int64_t i = 0; code == CR_OK && i < l.n; i++) {
         g->order[i] = l.v[i].row;
         out[i] = (told){.id = cr_key_id(l.v[i].key)};
-        if (!g->notes_kept) continue;
+        if (!g->notes) continue;
         out[i].count = grow_note_of(g, l.v[i].row)->count;
         out[i].last = grow_note_of(g, l.v[i].row)->last;
     }
@@ -193,7 +193,7 @@ static cr_code take_in(cr_grow *g, int64_t id, int64_t i, int64_t count, int64_t
     int64_t key = cr_key_of(id), row;
     if (!is_here(g, key)) return CR_OK;
     CR_TRY(cr_grow_new_row(g, key, &row, err));
-    if (g->notes_kept)
+    if (g->notes)
         *grow_note_of(g, row) =
             (grow_note){count > UINT32_MAX ? UINT32_MAX : (uint32_t)count, (uint32_t)last};
     g->order[i] = key; /* the row follows when it is known who stays */

@@ -1,11 +1,12 @@
 /*
  * keymap.c - a hash map from keys to rows that grows a little at each insertion.
  *
- * Eight slots are a group: 8 keys, then 8 row numbers. The home of a key is hash * n / 2^64, so the
- * order of homes is that of hashes for every n; a key that finds its home taken goes to the next
- * free slot. While the map grows, `swept` stands behind an empty old slot: keys with a home before
- * it have moved to the new slots, all others have not. Trap: a boundary anywhere else would cut a
- * run of neighbours, and a key behind it could have its home before it.
+ * Five slots are a group, which is a cache line: 5 keys, then 5 row numbers. The home of a key is
+ * the group hash * n / 2^64, so the order of homes is that of hashes for every n; a key that finds
+ * its home full goes to the next group with a free slot. While the map grows, `swept` stands behind
+ * an old group that is not full: keys with a home before it have moved to the new groups, all
+ * others have not. Trap: a boundary anywhere else would cut a run of full groups, and a key behind
+ * it could have its home before it.
  */
 #include "emb/keymap.h"
 
@@ -47,33 +48,32 @@ int64_t cr_key_id(int64_t key) {
     return (int64_t)(x ^ x >> 32);
 }
 
-#define GROUP 8
+#define GROUP 5
+/* thousandths of the slots that are taken at most, and after growing */
+#define MOST_TAKEN  850
+#define LEAST_TAKEN 805
 /* what a slot holds in the place of a row, which is stored with 1 added; fresh memory is empty */
 #define EMPTY   0
 #define REMOVED UINT32_MAX
-#define FIRST   256 /* homes of a new map */
-#define BEHIND  512 /* slots behind the last home, at least */
-#define STEP    64  /* old slots that an insertion moves */
+#define FIRST   64  /* groups of a new map */
+#define BEHIND  128 /* groups behind the last home, at least */
+#define STEP    16  /* old groups that an insertion moves */
 #define PAGE    ((int64_t)2 << 20)
-#define AHEAD   16 /* keys whose slots are fetched early */
+#define AHEAD   24 /* keys whose slots are fetched early */
 
 typedef struct group {
     uint64_t key[GROUP];
     uint32_t row[GROUP];
+    uint32_t unused;
 } group;
+_Static_assert(sizeof(group) == 64, "a group is a cache line");
 
-static group *group_of(const cr_slots *s, int64_t slot) {
-    return (group *)(void *)s->groups + slot / GROUP;
+static group *group_of(const cr_slots *s, int64_t i) {
+    return (group *)(void *)s->groups + i;
 }
-static uint64_t *key_at(const cr_slots *s, int64_t slot) {
-    return &group_of(s, slot)->key[slot % GROUP];
-}
-static uint32_t *row_at(const cr_slots *s, int64_t slot) {
-    return &group_of(s, slot)->row[slot % GROUP];
-}
-/* Homes and what lies behind them; the last slot always stays empty, so every search ends. */
-static int64_t all_slots(const cr_slots *s) {
-    return (int64_t)(s->size / sizeof(group)) * GROUP;
+/* Homes and what lies behind them; the last group is never full, so every search ends. */
+static int64_t all_groups(const cr_slots *s) {
+    return (int64_t)(s->size / sizeof(group));
 }
 static uint64_t hash_of(const cr_keymap *m, uint64_t key) {
     if (m->mixed) return key << 1;
@@ -86,14 +86,19 @@ static int64_t home_of(const cr_slots *s, uint64_t hash) {
 static const cr_slots *slots_of(const cr_keymap *m, uint64_t hash) {
     return m->old.n > 0 && home_of(&m->old, hash) >= m->swept ? &m->old : &m->now;
 }
-/* 85 % of the homes */
 static bool is_full(const cr_slots *s) {
-    return s->used >= s->n - s->n * 3 / 20;
+    return s->used >= s->n * GROUP * MOST_TAKEN / 1000;
+}
+static bool has_empty(const group *g) {
+    unsigned empty = 0;
+    for (int i = 0; i < GROUP; i++)
+        empty |= g->row[i] == EMPTY;
+    return empty;
 }
 
 static cr_code new_slots(cr_slots *s, int64_t n, cr_err *err) {
     int64_t behind = n / 1024 > BEHIND ? n / 1024 : BEHIND;
-    size_t size = (size_t)((n + behind + GROUP - 1) / GROUP) * sizeof(group);
+    size_t size = (size_t)(n + behind) * sizeof(group);
     void *p;
     CR_TRY(cr_big_alloc(&p, size, "the keys of a growing table", err));
     *s = (cr_slots){.groups = p, .n = n, .size = size};
@@ -126,45 +131,58 @@ void cr_keymap_reset(cr_keymap *m) {
     m->n = m->swept = m->given = 0;
 }
 
-/* Returns the slot of a key; -1: it is not there. */
-static int64_t search(const cr_slots *s, uint64_t hash, uint64_t key) {
-    if (s->n == 0) return -1;
-    for (int64_t i = home_of(s, hash);; i++) {
-        uint32_t row = *row_at(s, i);
-        if (row == EMPTY) return -1;
-        if (*key_at(s, i) == key && row != REMOVED) return i;
+/* Returns the place of a key's row; NULL: it is not there. All slots of a group are compared,
+ * without a branch for each. */
+static uint32_t *search(const cr_slots *s, uint64_t hash, uint64_t key) {
+    if (s->n == 0) return NULL;
+    for (group *g = group_of(s, home_of(s, hash));; g++) {
+        unsigned same = 0, empty = 0;
+        for (unsigned i = 0; i < GROUP; i++) {
+            same |= (unsigned)(g->key[i] == key) << i;
+            empty |= (unsigned)(g->row[i] == EMPTY);
+        }
+        for (; same; same &= same - 1) {
+            uint32_t *row = &g->row[__builtin_ctz(same)];
+            if (*row != EMPTY && *row != REMOVED) return row;
+        }
+        if (empty) return NULL;
     }
 }
 
 /* Puts a key into the first empty slot from its home on; false: there is none behind the homes. */
 static bool put(cr_slots *s, uint64_t hash, uint64_t key, uint32_t row) {
-    int64_t i = home_of(s, hash), end = all_slots(s) - 1;
-    while (i < end && *row_at(s, i) != EMPTY)
+    int64_t i = home_of(s, hash), end = all_groups(s) - 1;
+    while (i < end && !has_empty(group_of(s, i)))
         i++;
     if (i == end) return false;
-    *key_at(s, i) = key;
-    *row_at(s, i) = row;
+    group *g = group_of(s, i);
+    int k = 0;
+    while (g->row[k] != EMPTY)
+        k++;
+    g->key[k] = key;
+    g->row[k] = row;
     s->used++;
     return true;
 }
 
 /* Gives the swept part of the old slots back to the system, in whole huge pages. */
 static void give_back(cr_keymap *m) {
-    int64_t done = m->swept / GROUP * (int64_t)sizeof(group) / PAGE * PAGE;
+    int64_t done = m->swept * (int64_t)sizeof(group) / PAGE * PAGE;
     if (done <= m->given) return;
     (void)madvise(m->old.groups + m->given, (size_t)(done - m->given), MADV_DONTNEED);
     m->given = done;
 }
 
-/* Moves at least n old slots, up to the next empty one. */
+/* Moves at least n old groups, up to one that is not full. */
 static bool sweep(cr_keymap *m, int64_t n) {
-    int64_t end = all_slots(&m->old);
+    int64_t end = all_groups(&m->old);
     for (bool empty = false; m->swept < end && (n > 0 || !empty); n--, m->swept++) {
-        uint32_t row = *row_at(&m->old, m->swept);
-        uint64_t key = *key_at(&m->old, m->swept);
-        empty = row == EMPTY;
-        if (row == EMPTY || row == REMOVED) continue;
-        if (!put(&m->now, hash_of(m, key), key, row)) return false;
+        const group *g = group_of(&m->old, m->swept);
+        empty = has_empty(g);
+        for (int i = 0; i < GROUP; i++) {
+            if (g->row[i] == EMPTY || g->row[i] == REMOVED) continue;
+            if (!put(&m->now, hash_of(m, g->key[i]), g->key[i], g->row[i])) return false;
+        }
     }
     if (m->swept == end) {
         free_slots(&m->old);
@@ -175,12 +193,13 @@ static bool sweep(cr_keymap *m, int64_t n) {
     return true;
 }
 
-/* Begins to grow: the slots become old ones, and there are an eighth more, or as many as the keys
- * need when most of what is taken was removed. */
+/* Begins to grow: the groups become old ones, and there are a few more, or as many as the keys need
+ * when most of what is taken was removed. */
 static cr_code grow(cr_keymap *m, cr_err *err) {
     cr_slots more;
-    int64_t n = m->now.n == 0 ? FIRST : m->n + m->n / 3; /* 75 % taken */
+    int64_t n = m->now.n == 0 ? FIRST : m->n * 1000 / (LEAST_TAKEN * GROUP) + 1;
     if (n < FIRST) n = FIRST;
+    if (n < 1000) n += n / 4; /* small maps need not be lean */
     CR_ASSERT(m->old.n == 0);
     CR_TRY(new_slots(&more, n, err));
     m->old = m->now;
@@ -193,14 +212,16 @@ static cr_code grow(cr_keymap *m, cr_err *err) {
  * is very unlikely to get here. */
 static cr_code spread(cr_keymap *m, cr_err *err) {
     cr_slots wide;
-    CR_TRY(new_slots(&wide, m->n * 2 + FIRST, err));
+    CR_TRY(new_slots(&wide, m->n * 2 / GROUP + FIRST, err));
     const cr_slots *from[] = {&m->old, &m->now};
     for (int k = 0; k < 2; k++)
-        for (int64_t i = k ? 0 : m->swept; i < all_slots(from[k]); i++) {
-            uint32_t row = *row_at(from[k], i);
-            if (row == EMPTY || row == REMOVED) continue;
-            uint64_t key = *key_at(from[k], i);
-            if (!put(&wide, hash_of(m, key), key, row)) CR_BUG("keymap: no room for a key");
+        for (int64_t i = k ? 0 : m->swept; i < all_groups(from[k]); i++) {
+            const group *g = group_of(from[k], i);
+            for (int x = 0; x < GROUP; x++) {
+                if (g->row[x] == EMPTY || g->row[x] == REMOVED) continue;
+                if (!put(&wide, hash_of(m, g->key[x]), g->key[x], g->row[x]))
+                    CR_BUG("keymap: no room for a key");
+            }
         }
     free_slots(&m->old);
     free_slots(&m->now);
@@ -225,9 +246,8 @@ cr_code cr_keymap_add(cr_keymap *m, uint64_t key, int64_t row, cr_err *err) {
 
 int64_t cr_keymap_find(const cr_keymap *m, uint64_t key) {
     uint64_t hash = hash_of(m, key);
-    const cr_slots *s = slots_of(m, hash);
-    int64_t i = search(s, hash, key);
-    return i < 0 ? -1 : (int64_t)*row_at(s, i) - 1;
+    const uint32_t *row = search(slots_of(m, hash), hash, key);
+    return row ? (int64_t)*row - 1 : -1;
 }
 
 void cr_keymap_find_all(const cr_keymap *m, const int64_t *keys, int64_t n, int64_t *rows) {
@@ -243,11 +263,10 @@ void cr_keymap_find_all(const cr_keymap *m, const int64_t *keys, int64_t n, int6
 
 int64_t cr_keymap_remove(cr_keymap *m, uint64_t key) {
     uint64_t hash = hash_of(m, key);
-    const cr_slots *s = slots_of(m, hash);
-    int64_t i = search(s, hash, key);
-    if (i < 0) return -1;
-    int64_t row = (int64_t)*row_at(s, i) - 1;
-    *row_at(s, i) = REMOVED;
+    uint32_t *at = search(slots_of(m, hash), hash, key);
+    if (!at) return -1;
+    int64_t row = (int64_t)*at - 1;
+    *at = REMOVED;
     m->n--;
     return row;
 }
@@ -256,24 +275,27 @@ void cr_keymap_each(const cr_keymap *m, void (*f)(void *ctx, uint64_t key, int64
                     void *ctx) {
     const cr_slots *from[] = {&m->now, &m->old};
     for (int k = 0; k < 2; k++)
-        for (int64_t i = k ? m->swept : 0; i < all_slots(from[k]); i++) {
-            uint32_t row = *row_at(from[k], i);
-            if (row != EMPTY && row != REMOVED) f(ctx, *key_at(from[k], i), (int64_t)row - 1);
+        for (int64_t i = k ? m->swept : 0; i < all_groups(from[k]); i++) {
+            const group *g = group_of(from[k], i);
+            for (int x = 0; x < GROUP; x++)
+                if (g->row[x] != EMPTY && g->row[x] != REMOVED)
+                    f(ctx, g->key[x], (int64_t)g->row[x] - 1);
         }
 }
 
-/* A key lies at its home or behind it, with no empty slot between. */
+/* A key lies in its home or behind it, with no group between that has an empty slot. */
 static void range_of(const cr_slots *s, int64_t from, uint64_t first, uint64_t end,
                      void (*f)(void *ctx, uint64_t key, int64_t row), void *ctx) {
     if (s->n == 0) return;
     int64_t i = home_of(s, first << 1), last = home_of(s, (end - 1) << 1);
     if (i < from) i = from;
-    for (int64_t all = all_slots(s); i < all; i++) {
-        uint32_t row = *row_at(s, i);
-        if (row == EMPTY && i > last) return;
-        if (row == EMPTY || row == REMOVED) continue;
-        uint64_t key = *key_at(s, i);
-        if (key >= first && key < end) f(ctx, key, (int64_t)row - 1);
+    for (int64_t all = all_groups(s); i < all; i++) {
+        const group *g = group_of(s, i);
+        for (int x = 0; x < GROUP; x++) {
+            if (g->row[x] == EMPTY || g->row[x] == REMOVED) continue;
+            if (g->key[x] >= first && g->key[x] < end) f(ctx, g->key[x], (int64_t)g->row[x] - 1);
+        }
+        if (i >= last && has_empty(g)) return;
     }
 }
 
@@ -287,9 +309,9 @@ void cr_keymap_range(const cr_keymap *m, uint64_t first, uint64_t end,
 
 int64_t cr_keymap_bytes(const cr_keymap *m) {
     if (m->old.n == 0) return (int64_t)m->now.size;
-    /* of the new slots those are touched whose hashes were swept */
-    cr_u128 slots = (cr_u128)m->swept * (cr_u128)m->now.n / (cr_u128)m->old.n;
-    int64_t touched = (int64_t)slots / GROUP * (int64_t)sizeof(group);
+    /* of the new groups those are touched whose hashes were swept */
+    cr_u128 groups = (cr_u128)m->swept * (cr_u128)m->now.n / (cr_u128)m->old.n;
+    int64_t touched = (int64_t)groups * (int64_t)sizeof(group);
     touched = (touched + PAGE) / PAGE * PAGE;
     if (touched > (int64_t)m->now.size) touched = (int64_t)m->now.size;
     return touched + (int64_t)m->old.size - m->given;

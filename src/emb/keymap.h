@@ -27,7 +27,7 @@ int64_t cr_key_id(int64_t key);
 /* Some slots; see keymap.c. */
 typedef struct cr_slots {
     char *groups;
-    int64_t n;    /* homes; there is room for some more slots behind them */
+    int64_t n;    /* homes, groups of slots; there is room for some more behind them */
     size_t size;  /* bytes */
     int64_t used; /* slots that are not empty */
 } cr_slots;
@@ -37,7 +37,7 @@ typedef struct cr_keymap {
     bool mixed;        /* the keys of cr_key_of: their order is that of the slots */
     int64_t n;         /* keys */
     cr_slots now, old; /* old.n is 0 unless the map is growing */
-    int64_t swept;     /* old slots before this one have moved */
+    int64_t swept;     /* old groups before this one have moved */
     int64_t given;     /* bytes of the old slots that were given back to the system */
 } cr_keymap;
 

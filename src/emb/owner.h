@@ -16,7 +16,12 @@ typedef struct cr_owner {
      * time. */
     cr_code (*fetch)(void *ctx, const int64_t *id, int64_t n, float *rows, int64_t stride,
                      bool asked, cr_err *err);
-    /* counts tells, before fetch or ask (ahead), how often each id is in the batch: id i
+    /* find is for an owner whose records lie in this process: it writes the number of the record of
+     * each of n ids, as fetch has them, and sets base (base, stride) to where record 0 lies. They
+     * stay until the next change. NULL: fetch copies the weights. */
+    cr_code (*find)(void *ctx, const int64_t *id, int64_t n, int64_t *rows, cr_view *base,
+                    cr_err *err);
+    /* counts tells, before find, fetch or ask (ahead), how often each id is in the batch: id i
      * seg[i + 1] - seg[i] times. seg stays as long as the ids. NULL: the owner need not know. */
     void (*counts)(void *ctx, const uint32_t *seg, bool ahead);
     /* ask announces the ids of the coming batch, so that they can travel while this one is

@@ -5,6 +5,7 @@
 #include "emb/table.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/rng.h"
 #include "kern/kern.h"
@@ -70,6 +71,34 @@ cr_code cr_table_init_shard(cr_table *t, const cr_table_spec *spec, const cr_sha
     return CR_OK;
 }
 
+cr_code cr_table_open(cr_table *t, const cr_table_spec *spec, cr_err *err) {
+    cr_table made;
+    void *p;
+    memset(t, 0, sizeof(*t));
+    describe(&made, spec, NULL);
+    made.n_rows = 0;
+    /* no table can have more than all memory; reserving addresses costs nothing */
+    made.range = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+    CR_TRY(cr_big_reserve(&p, &made.range, spec->name, err));
+    made.records = p;
+    *t = made;
+    return CR_OK;
+}
+
+cr_code cr_table_extend(cr_table *t, int64_t rows, cr_err *err) {
+    size_t more = cr_bytes(cr_mul_i64(rows, t->stride), sizeof(float));
+    more = (more + CR_BIG_STEP - 1) / CR_BIG_STEP * CR_BIG_STEP;
+    if (more > t->range - t->size)
+        return cr_fail(err, CR_ENOMEM,
+                       "table %s has %lld rows and would need more memory than there is for the "
+                       "next ones; use more ranks, or limit its rows",
+                       t->name, (long long)t->n_rows);
+    CR_TRY(cr_big_commit(t->records, t->size, t->size + more, t->name, err));
+    t->size += more;
+    t->n_rows = (int64_t)(t->size / sizeof(float)) / t->stride;
+    return CR_OK;
+}
+
 void cr_table_map(cr_table *t, const cr_table_spec *spec, const void *rows) {
     CR_ASSERT(!spec->optim && !(spec->half && spec->D % 2));
     cr_table_describe(t, spec, NULL);
@@ -115,7 +144,10 @@ void cr_table_apply(const cr_table *t, int64_t row, int64_t id, const cr_optim_s
 }
 
 void cr_table_clear(cr_table *t) {
-    if (t->size > 0) cr_big_free(t->records, t->size);
+    if (t->range > 0)
+        cr_big_release(t->records, t->range);
+    else if (t->size > 0)
+        cr_big_free(t->records, t->size);
     memset(t, 0, sizeof(*t));
 }
 

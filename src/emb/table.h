@@ -27,6 +27,7 @@ typedef struct cr_table {
     /* only table.c and this header touch them; other files ask for views and rows */
     float *records;
     size_t size;        /* bytes of records; 0: the table does not own them (cr_table_map) */
+    size_t range;       /* bytes that are reserved for more of them (cr_table_open); 0: none */
     int half;           /* weights in 16 bits: CR_HALF_… of kern.h; 0: 32 bits */
     uint64_t round_key; /* key of the stochastic rounding */
     bool trainable;
@@ -56,6 +57,11 @@ CR_CHECKED cr_code cr_table_init(cr_table *t, const cr_table_spec *spec, cr_err 
 /* cr_table_init_shard makes a part of the table that spec describes; NULL is all of it. */
 CR_CHECKED cr_code cr_table_init_shard(cr_table *t, const cr_table_spec *spec,
                                        const cr_shard *shard, cr_err *err);
+/* cr_table_open makes a table without rows that can become longer in place: cr_table_extend gives
+ * it memory for so many more rows at least, zeroed. It fails where there is no memory, or no room
+ * for them. */
+CR_CHECKED cr_code cr_table_open(cr_table *t, const cr_table_spec *spec, cr_err *err);
+CR_CHECKED cr_code cr_table_extend(cr_table *t, int64_t rows, cr_err *err);
 /* cr_table_map makes a table without optimizer state that reads its rows where they lie. They are D
  * floats each, or D 16-bit numbers (then D must be even), without gaps, and must outlive the
  * table. */

@@ -14,14 +14,17 @@ typedef struct rewritten {
     int64_t n, cap;
     int64_t *at;
     const cr_group *g; /* the group of this batch */
+    bool used;         /* by a table whose rows are copied */
 } rewritten;
 
 typedef struct staged {
     const cr_table *t;
     int group;
-    void *rows;  /* records */
-    int64_t cap; /* how many records there is room for */
+    void *rows;  /* records, or the numbers of those of an owner that finds them */
+    int64_t cap; /* how many there is room for */
     int64_t stride;
+    int64_t *ids, cap_ids; /* by entry: the number of its record, where the owner finds them */
+    cr_view found;
 } staged;
 
 typedef struct use {
@@ -62,8 +65,10 @@ void cr_views_free(cr_views *s) {
         cr_free(s->again[i].mem);
         cr_free(s->again[i].at);
     }
-    for (int i = 0; i < s->n_tables; i++)
+    for (int i = 0; i < s->n_tables; i++) {
         cr_free(s->tables[i].rows);
+        cr_free(s->tables[i].ids);
+    }
     cr_groups_clear(&s->groups);
     for (int i = 0; i < cr_pool_threads(s->pool); i++)
         cr_group_room_clear(&s->rooms[i]);
@@ -98,6 +103,7 @@ void cr_views_add(cr_views *s, const cr_table *t, const cr_group_slot *slots, co
         s->again[s->n_again++] =
             (rewritten){.at = cr_alloc((size_t)n_own * sizeof(int64_t), "staged rows")};
     }
+    s->again[group].used |= !t->owner->find;
     s->tables = longer(s->tables, s->n_tables, sizeof(staged));
     /* records begin at multiples of 16 bytes, as those of tables in memory do for most widths */
     s->tables[s->n_tables++] =
@@ -125,23 +131,44 @@ static cr_code fit(cr_views *s, int group, cr_err *err) {
         a->at[k] = a->n;
         a->n += cr_group_ids(&s->batch, g->slots[k].slot);
     }
-    CR_TRY(make_room(&a->mem, &a->cap, a->n, sizeof(int64_t), err));
+    if (a->used) CR_TRY(make_room(&a->mem, &a->cap, a->n, sizeof(int64_t), err));
     return a->g == g ? cr_group_fit(g, s->rooms, cr_pool_threads(s->pool), &s->batch, err) : CR_OK;
 }
 
-/* Ids of steps that lie on no axis are in no group. Nothing reads their rows, but lookups prefetch
- * them, so their number must be valid: it is 0. */
+/* Writes the number of its record for each id: that of its distinct id, or row[] of that. Ids of
+ * steps that lie on no axis are in no group. Nothing reads their rows, but lookups prefetch them,
+ * so their number must be valid: it is 0. */
+static void rewrite(const rewritten *a, const int64_t *row, int64_t *ids) {
+    const cr_group *g = a->g;
+    if (g->n < a->n) memset(ids, 0, (size_t)a->n * sizeof(int64_t));
+    for (int64_t u = 0; u < g->n_uniq; u++) {
+        int64_t number = row ? row[u] : u;
+        for (uint32_t i = g->seg[u]; i < g->seg[u + 1]; i++)
+            ids[a->at[cr_entry_slot(g->entry[i])] + (g->pos ? g->pos[i] : g->entry[i].row)] =
+                number;
+    }
+}
+
 static void group_item(void *ctx, int64_t item, int thread) {
     cr_views *s = ctx;
     rewritten *a = &s->again[item];
-    const cr_group *g = a->g;
-    if (g == &s->groups.v[item])
+    if (a->g == &s->groups.v[item])
         cr_group_run(&s->groups.v[item], &s->rooms[thread], &s->batch, s->axes, &s->lanes);
-    int64_t *ids = a->mem;
-    if (a->n > 0) memset(ids, 0, (size_t)a->n * sizeof(int64_t));
-    for (int64_t u = 0; u < g->n_uniq; u++)
-        for (uint32_t i = g->seg[u]; i < g->seg[u + 1]; i++)
-            ids[a->at[cr_entry_slot(g->entry[i])] + (g->pos ? g->pos[i] : g->entry[i].row)] = u;
+    if (a->used) rewrite(a, NULL, a->mem);
+}
+
+/* Lets an owner find the records of a batch, which stay where they are. */
+static cr_code find_rows(cr_views *s, staged *t, cr_err *err) {
+    const cr_owner *o = t->t->owner;
+    const rewritten *a = &s->again[t->group];
+    void *ids = t->ids;
+    CR_TRY(make_room(&t->rows, &t->cap, a->g->n_uniq, sizeof(int64_t), err));
+    cr_code code = make_room(&ids, &t->cap_ids, a->n, sizeof(int64_t), err);
+    t->ids = ids;
+    CR_TRY(code);
+    CR_TRY(o->find(o->ctx, a->g->id, a->g->n_uniq, t->rows, &t->found, err));
+    rewrite(a, t->rows, t->ids);
+    return CR_OK;
 }
 
 cr_code cr_views_stage(cr_views *s, const cr_batch *b, const int32_t *const *axes,
@@ -159,8 +186,12 @@ cr_code cr_views_stage(cr_views *s, const cr_batch *b, const int32_t *const *axe
         staged *t = &s->tables[i];
         const cr_group *g = s->again[t->group].g;
         const cr_owner *o = t->t->owner;
-        CR_TRY(make_room(&t->rows, &t->cap, g->n_uniq, (size_t)t->stride * sizeof(float), err));
         if (o->counts) o->counts(o->ctx, g->seg, false);
+        if (o->find) {
+            CR_TRY(find_rows(s, t, err));
+            continue;
+        }
+        CR_TRY(make_room(&t->rows, &t->cap, g->n_uniq, (size_t)t->stride * sizeof(float), err));
         CR_TRY(o->fetch(o->ctx, g->id, g->n_uniq, t->rows, t->stride, s->asked && o->ask, err));
     }
     s->asked = false;
@@ -172,9 +203,11 @@ cr_code cr_views_stage(cr_views *s, const cr_batch *b, const int32_t *const *axe
         const use *u = &s->uses[i];
         const staged *t = &s->tables[u->table];
         const rewritten *a = &s->again[t->group];
-        s->views[u->view] = (cr_view){.base = t->rows,
-                                      .stride = t->stride,
-                                      .ids = (const int64_t *)a->mem + a->at[u->slot],
+        bool found = t->t->owner->find != NULL;
+        const int64_t *ids = found ? t->ids : a->mem;
+        s->views[u->view] = (cr_view){.base = found ? t->found.base : t->rows,
+                                      .stride = found ? t->found.stride : t->stride,
+                                      .ids = ids + a->at[u->slot],
                                       .D = t->t->D,
                                       .half = t->t->half};
     }

@@ -122,8 +122,9 @@ TEST(group_passes) {
         {0, 1000, 3},                         /* 301,000 */
         {((uint64_t)1 << 62) + 9, 100000, 4}, /* 30 million */
         {3, (uint64_t)1 << 44, 2},            /* the lower 44 bits are the same in all */
-        {5, 0x00d9f1e3c5b7a921u, 8},          /* all 64 bits */
-        {0x8000000000000000u, 0x1234567u, 5}, /* 5.7 billion */
+        {5, 0x00d9f1e3c5b7a921u, 3},          /* all 64 bits, of which the top ones differ */
+        {0x8000000000000000u, 0x1234567u, 3}, /* 5.7 billion, the same */
+        {7, ((uint64_t)1 << 62) + 1, 1},      /* four values of the top bits: runs */
     };
     cr_group_room room = {0};
     for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
