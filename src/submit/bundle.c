@@ -60,7 +60,7 @@ static cr_code copy_modules(cr_arena *a, const char *lib, const char *to, cr_err
 static cr_code copy_libraries(cr_arena *a, const char *file, const char *to, int *n, cr_err *err) {
     static char ldd[] = "ldd";
     char *argv[] = {ldd, cr_arena_strdup(a, file), NULL};
-    cr_ran ran;
+    cr_ran ran = {0};
     cr_client_opts o = {.argv = argv, .timeout_s = 60};
     CR_TRY(cr_client_run(a, &o, &ran, err));
     char *save, *text = cr_arena_strdup(a, ran.out);
@@ -139,7 +139,7 @@ static cr_code fill(cr_arena *a, const char *top, const char *path, cr_bundle_re
                     "bin",
                     "lib",
                     NULL};
-    cr_ran ran;
+    cr_ran ran = {0};
     cr_client_opts o = {.argv = argv, .merged = true, .timeout_s = 600};
     setenv("GZIP", "-n1", 1);
     cr_code code = cr_client_run(a, &o, &ran, err);

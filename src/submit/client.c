@@ -124,7 +124,7 @@ const char *cr_client_line(cr_arena *a, const char *dir, const char *words) {
     for (char *w = strtok_r(copy, " ", &save); w && n < 31; w = strtok_r(NULL, " ", &save))
         argv[n++] = w;
     argv[n] = NULL;
-    cr_ran ran;
+    cr_ran ran = {0};
     cr_err err;
     cr_client_opts o = {.dir = dir, .argv = argv, .merged = true, .timeout_s = SHORT};
     if (n == 0 || cr_client_run(a, &o, &ran, &err) != CR_OK || ran.exit_code != 0) return NULL;

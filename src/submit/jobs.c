@@ -160,7 +160,7 @@ static cr_code ask(cr_arena *a, const cr_job_record *j, const char *verb, bool p
 
 cr_code cr_jobs_ask(cr_arena *a, const cr_job_record *j, const char *verb, const char **text,
                     cr_err *err) {
-    cr_ran ran;
+    cr_ran ran = {0};
     CR_TRY(ask(a, j, verb, false, &ran, err));
     if (ran.late) return cr_fail(err, CR_ERUN, "the client gave no answer within %.0f s", PATIENT);
     if (ran.exit_code != 0)
@@ -171,14 +171,14 @@ cr_code cr_jobs_ask(cr_arena *a, const cr_job_record *j, const char *verb, const
 
 cr_code cr_jobs_pass(cr_arena *a, const cr_job_record *j, const char *verb, int *exit_code,
                      cr_err *err) {
-    cr_ran ran;
+    cr_ran ran = {0};
     CR_TRY(ask(a, j, verb, true, &ran, err));
     *exit_code = ran.exit_code < 0 ? 1 : ran.exit_code;
     return CR_OK;
 }
 
 const char *cr_jobs_state(cr_arena *a, const cr_job_record *j, const char **why) {
-    const char *text;
+    const char *text = "";
     cr_err err;
     *why = NULL;
     if (cr_jobs_ask(a, j, "state", &text, &err) != CR_OK) {

@@ -142,7 +142,7 @@ static bool read_config(cr_submit *s) {
 static cr_code call_client(cr_submit *s, const char **id, cr_err *err) {
     static char sh[] = "sh", job[] = "job.sh";
     char *argv[] = {sh, job, NULL};
-    cr_ran ran;
+    cr_ran ran = {0};
     cr_client_opts o = {.dir = s->dir, .argv = argv, .timeout_s = s->o->timeout_s};
     CR_TRY(cr_client_run(s->a, &o, &ran, err));
     for (const char *p = ran.out; *p;) {
