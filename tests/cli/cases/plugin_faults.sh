@@ -104,10 +104,10 @@ crashes feature.yaml "run abort" 134 SIGABRT "library 'plug.so' crashed (SIGABRT
 crashes feature.yaml "open segv" 139 SIGSEGV "library 'plug.so' crashed (SIGSEGV) in open of $of"
 crashes model.yaml "build segv" 139 SIGSEGV "library 'plug.so' crashed (SIGSEGV) in build of type 'one'"
 sed '42s/crash/1/' train.csv >t && mv t train.csv
-crashes model.yaml "forward segv" 139 SIGSEGV "op 'copy' of plug.so crashed (SIGSEGV) in forward, in rows 0 to ... (from 0) of a batch"
+crashes model.yaml "forward segv" 139 SIGSEGV "op 'copy' of plug.so crashed (SIGSEGV) in forward, in rows ... to ... (from 0) of a batch"
 crashes model.yaml "backward segv" 139 SIGSEGV "op 'copy' of plug.so crashed (SIGSEGV) in backward, in rows ... to ... (from 0) of a batch"
 if [ "$(uname -m)" = x86_64 ]; then
-    crashes model.yaml "forward fpe" 136 SIGFPE "op 'copy' of plug.so crashed (SIGFPE) in forward, in rows 0 to ... (from 0) of a batch"
+    crashes model.yaml "forward fpe" 136 SIGFPE "op 'copy' of plug.so crashed (SIGFPE) in forward, in rows ... to ... (from 0) of a batch"
 fi
 # no crash, no word
 rm -rf m
