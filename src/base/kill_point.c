@@ -16,7 +16,7 @@
 
 #define HANG    (-1)  /* in the place of a signal */
 #define SLOW    (-2)  /* the same */
-#define SLOW_US 20000 /* that a slow process stays at a point */
+#define SLOW_US 60000 /* that a slow process stays at a point */
 
 static struct {
     pthread_once_t once;

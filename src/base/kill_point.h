@@ -3,7 +3,7 @@
  *
  * CRANK_TEST_KILL=POINT:N kills the process with SIGKILL when it passes the named point for the
  * N-th time (from 1). POINT:N:TERM (INT, HUP, USR1 ...) sends that signal instead, and the process
- * goes on; POINT:N:HANG keeps the thread there for ever; POINT:N:SLOW keeps it there for 20 ms, the
+ * goes on; POINT:N:HANG keeps the thread there for ever; POINT:N:SLOW keeps it there for 60 ms, the
  * N-th time and every time behind it; POINT:N:FAIL, for cr_fail_point, makes the work there fail.
  * The point `any` stands for all points, so a test that increases N kills the process at every
  * place, one after the other. Without the variable a point costs one comparison.
