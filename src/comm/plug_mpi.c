@@ -368,7 +368,7 @@ static void meet(double seconds) {
 
 #define LEAVE_S    60.0 /* for all ranks to come to the end */
 #define LINGER_S   0.25 /* for what is still on its way */
-#define FINALIZE_S 5
+#define FINALIZE_S 20   /* a rank that leaves while a slow one is still coming makes mpiexec fail */
 
 /* MPI_Finalize of MPICH 4.0.2 over UCX and TCP can wait for ever: it closes connections one by one,
  * which needs the other side's help, and a rank that is done waits without helping. So ranks first
