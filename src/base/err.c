@@ -196,6 +196,11 @@ void cr_diag_add_(const char *src, int src_line, cr_diag *d, cr_sev sev, cr_code
     d->v[d->n++] = (cr_finding){sev, code, own, dup_text(msg), src, src_line};
 }
 
+cr_code cr_diag_err(cr_diag *d, const cr_err *err) {
+    cr_diag_add_(err->src, err->src_line, d, CR_SEV_ERROR, err->code, err->at, "%s", err->msg);
+    return err->code;
+}
+
 void cr_diag_append(cr_diag *d, const cr_diag *from) {
     for (size_t i = 0; i < from->n; i++)
         cr_diag_add_(from->v[i].src, from->v[i].src_line, d, from->v[i].sev, from->v[i].code,

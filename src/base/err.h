@@ -105,6 +105,8 @@ void cr_diag_clear(cr_diag *d);
 #define cr_diag_add(...) cr_diag_add_(__FILE__, __LINE__, __VA_ARGS__)
 void cr_diag_add_(const char *src, int src_line, cr_diag *d, cr_sev sev, cr_code code, cr_loc at,
                   const char *fmt, ...) CR_PRINTF(7, 8);
+/* cr_diag_err adds err as one finding and returns its code. */
+cr_code cr_diag_err(cr_diag *d, const cr_err *err);
 /* cr_diag_append adds all findings of another list. */
 void cr_diag_append(cr_diag *d, const cr_diag *from);
 /* cr_diag_sort orders findings by path (first seen first), line, column. */

@@ -17,6 +17,8 @@
     X(jobs)                                                                                        \
     X(bundle)                                                                                      \
     X(run)                                                                                         \
+    X(init)                                                                                        \
+    X(profile)                                                                                     \
     X(check)                                                                                       \
     X(plan)                                                                                        \
     X(config)                                                                                      \

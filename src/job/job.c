@@ -16,11 +16,6 @@
 #include "kern/kern.h"
 #include "obs/profile.h"
 
-cr_code cr_diag_err(cr_diag *diag, const cr_err *err) {
-    cr_diag_add_(err->src, err->src_line, diag, CR_SEV_ERROR, err->code, err->at, "%s", err->msg);
-    return err->code;
-}
-
 void cr_job_tell_products(cr_products p, cr_cpu_level level, cr_cpu_tiles tiles) {
     const char *name = cr_cpu_level_name(level), *why = cr_cpu_tiles_why(tiles);
     if (cr_products_parts(p) > 1 && level != CR_CPU_AMX)

@@ -203,8 +203,6 @@ int cr_split_list(cr_arena *a, const char *text, char ***out);
 /* cr_job_wrong_path reports that a path of the config, given under key, cannot be used. */
 cr_code cr_job_wrong_path(const void *conf, const char *key, const char *path, const cr_err *err,
                           cr_diag *diag);
-/* Adds err as one finding and returns its code. */
-cr_code cr_diag_err(cr_diag *diag, const cr_err *err);
 
 /* cr_job_tell_products logs what a user may not expect of products of this kind on a CPU of this
  * level, whose tile unit is in this state. */

@@ -4,8 +4,7 @@
  * Mean and deviation are computed by Welford's method. Quantiles are those of every stride-th
  * number. When the room is full, every second number is dropped and the stride doubles, so the kept
  * numbers are an even sample of the stream and not a random one: the same rows always give the same
- * table. Distinct values are counted by the k smallest hashes: with fewer than k values all are
- * there; with d values, the k-th smallest of d even hashes lies near k/d.
+ * table. Distinct values are counted by base/kmv.h.
  */
 #include "tool/col_stats.h"
 
@@ -18,25 +17,7 @@
 void cr_stats_init(col_stats *s, bool numbers, cr_arena *a) {
     *s = (col_stats){.stride = 1};
     if (numbers) s->kept = CR_NEW_N(a, float, CR_STATS_KEPT);
-    s->hashes = CR_NEW_N(a, uint64_t, CR_STATS_HASHES);
-}
-
-static void add_hash(col_stats *s, uint64_t h) {
-    int a = 0, z = s->n_hashes;
-    while (a < z) {
-        int m = (a + z) / 2;
-        if (s->hashes[m] < h)
-            a = m + 1;
-        else
-            z = m;
-    }
-    if (a < s->n_hashes && s->hashes[a] == h) return;
-    bool full = s->n_hashes == CR_STATS_HASHES;
-    s->more_hashes |= full;
-    if (full && a == s->n_hashes) return;
-    if (!full) s->n_hashes++;
-    memmove(s->hashes + a + 1, s->hashes + a, sizeof(*s->hashes) * (size_t)(s->n_hashes - 1 - a));
-    s->hashes[a] = h;
+    cr_kmv_init(&s->hashes, CR_STATS_HASHES, a);
 }
 
 static void thin(col_stats *s) {
@@ -50,7 +31,7 @@ void cr_stats_number(col_stats *s, float x) {
     uint32_t bits;
     float plain = x == 0 ? 0 : x; /* -0 counts as 0 */
     memcpy(&bits, &plain, sizeof(bits));
-    add_hash(s, cr_mix64(bits + CR_RNG_STEP));
+    cr_kmv_add(&s->hashes, cr_mix64(bits + CR_RNG_STEP));
     if (s->n % s->stride == 0) {
         if (s->n_kept == CR_STATS_KEPT) thin(s);
         if (s->n % s->stride == 0) s->kept[s->n_kept++] = x;
@@ -64,7 +45,7 @@ void cr_stats_number(col_stats *s, float x) {
 }
 
 void cr_stats_id(col_stats *s, int64_t id) {
-    add_hash(s, cr_mix64((uint64_t)id + CR_RNG_STEP));
+    cr_kmv_add(&s->hashes, cr_mix64((uint64_t)id + CR_RNG_STEP));
     s->n++;
 }
 
@@ -102,10 +83,7 @@ double cr_stats_scale(const col_stats *s) {
 }
 
 double cr_stats_distinct(const col_stats *s, bool *exact) {
-    *exact = !s->more_hashes;
-    if (*exact) return s->n_hashes;
-    double share = (double)s->hashes[CR_STATS_HASHES - 1] / 0x1p64;
-    return (CR_STATS_HASHES - 1) / share;
+    return cr_kmv_count(&s->hashes, exact);
 }
 
 static int by_value(const void *a, const void *b) {

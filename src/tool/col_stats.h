@@ -5,7 +5,7 @@
 #ifndef CR_TOOL_COL_STATS_H
 #define CR_TOOL_COL_STATS_H
 
-#include "base/mem.h"
+#include "base/kmv.h"
 
 #define CR_STATS_KEPT   16384 /* numbers that are kept for quantiles */
 #define CR_STATS_HASHES 1024  /* smallest hashes that are kept for distinct values */
@@ -17,9 +17,7 @@ typedef struct col_stats {
     /* every stride-th number; all of them while there are at most CR_STATS_KEPT */
     float *kept;
     int64_t n_kept, stride;
-    uint64_t *hashes; /* the smallest different hashes, in order */
-    int n_hashes;
-    bool more_hashes; /* there were larger hashes */
+    cr_kmv hashes; /* of the values */
 } col_stats;
 
 /* The values of a column together with a label of the same row. */

@@ -1,0 +1,119 @@
+/*
+ * survey_int.h - what the files of a survey share.
+ *
+ *   form.c    what the files are: format, delimiter, header, names of the columns
+ *   tally.c   counts of one column: of a block, and all blocks joined
+ *   sample.c  the rows that are kept
+ *   judge.c   what a column holds: dates, lists, numbers, words; the quantiles and top values
+ *   worth.c   which column is the label, and what the others tell of it
+ *   survey.c  reads the blocks on all threads and puts the parts together
+ */
+#ifndef CR_SURVEY_SURVEY_INT_H
+#define CR_SURVEY_SURVEY_INT_H
+
+#include "base/buf.h"
+#include "base/exact.h"
+#include "base/kmv.h"
+#include "survey/survey.h"
+
+/* ---- form.c ---- */
+
+typedef struct form {
+    const cr_reader_type *reader;
+    cr_data_conf *conf; /* to open the files with */
+    const char *const *names;
+    int n_names;
+} form;
+/* cr_sv_form_find looks at the first bytes of the first file, and at its header or schema. */
+cr_code cr_sv_form_find(form *f, const char *paths, cr_arena *a, cr_diag *diag);
+
+/* ---- tally.c ---- */
+
+#define HASHES  2048 /* smallest hashes kept for the number of different values */
+#define KNOWN   2048 /* different values of a column that are counted one by one */
+#define N_MARKS 4    /* different marks of missing values of one column that are named */
+
+/* A value that is counted by itself. */
+typedef struct known {
+    uint64_t hash;
+    int64_t n;
+    const char *text; /* in the arena of the tally; NULL: a number, in `number` */
+    size_t len;
+    double number;
+} known;
+
+typedef struct tally {
+    int64_t rows, missing, marked;
+    int64_t values, numbers, whole; /* numbers, of which so many have no fraction */
+    double min, max;
+    cr_exact sum, squares;
+    cr_kmv hashes; /* of the values, once there are many */
+    known *known;  /* all different values, in no order; while there are at most KNOWN */
+    int n_known;
+    bool many;         /* there are more, and none of them is counted by itself */
+    uint32_t *slots;   /* known + 1 by hash; 0: empty */
+    const char *other; /* a value that is no number; NULL: none. The least one by its bytes. */
+    const char *marks[N_MARKS];
+    int n_marks;
+    int64_t longest; /* members of the longest list */
+    int64_t listed;  /* rows with at least one member */
+    cr_arena *arena;
+} tally;
+/* cr_sv_tally_init makes an empty tally. whole: what it will be joined to, which tells what need
+ * not be kept any more; NULL: nothing is known. */
+void cr_sv_tally_init(tally *t, const tally *whole, cr_arena *a);
+/* cr_sv_is_mark: does the text stand for a missing value? */
+bool cr_sv_is_mark(const char *p, size_t n);
+/* cr_sv_tally_column adds the rows of a column. */
+void cr_sv_tally_column(tally *t, const cr_column *c, int64_t n_rows);
+void cr_sv_tally_join(tally *t, const tally *other);
+double cr_sv_tally_distinct(const tally *t, bool *exact); /* the number of different values */
+/* cr_sv_cell_text writes a number as a text: what top values and samples show. */
+const char *cr_sv_cell_text(cr_arena *a, double x);
+
+/* ---- sample.c ---- */
+
+/* A cell of a row that is kept. */
+typedef struct cell {
+    uint64_t hash;
+    double number;    /* NAN: none */
+    const char *text; /* of a text column, at most CELL_TEXT bytes; NULL: missing, or a number */
+    bool there;       /* it is neither missing nor a mark of that */
+} cell;
+#define CELL_TEXT 256
+
+typedef struct kept_row {
+    uint64_t key;
+    cell *cells; /* one per column */
+} kept_row;
+
+/* The rows with the smallest keys. */
+typedef struct sample {
+    kept_row *v;
+    int64_t n, cap, most;
+    int n_cols;
+    uint64_t limit; /* keys from here on are too large */
+    cr_arena arena[2];
+    int cur;
+} sample;
+void cr_sv_sample_init(sample *s, int n_cols);
+void cr_sv_sample_clear(sample *s);
+/* cr_sv_sample_chunk keeps rows of a block; file and block give their keys. limit: that of the
+ * whole sample so far. */
+void cr_sv_sample_chunk(sample *s, const cr_chunk *c, int64_t file, int64_t block, uint64_t limit);
+/* cr_sv_sample_join takes the rows of another sample, which is empty afterwards. */
+void cr_sv_sample_join(sample *s, sample *other);
+/* cr_sv_sample_end sorts the rows by their keys and drops those that are too many. */
+void cr_sv_sample_end(sample *s);
+
+/* ---- judge.c ---- */
+/* cr_sv_judge_column finds out what column k holds, and fills its result. */
+void cr_sv_judge_column(cr_survey *s, int k, const tally *t, const sample *rows,
+                        const cr_survey_opts *o);
+
+/* ---- worth.c ---- */
+/* cr_sv_worth_label chooses the label; false: the one that was asked for is not there. */
+bool cr_sv_worth_label(cr_survey *s, const tally *t, const cr_survey_opts *o, cr_diag *diag);
+void cr_sv_worth_columns(cr_survey *s, const sample *rows);
+
+#endif

@@ -1,0 +1,113 @@
+# crank profile and crank init: from data that nobody has described to a trained model
+run crank synth criteo --rows 20k --eval_rows 5k --scale 0.01 -q -o data
+ends 0
+run crank profile data/train --label label --threads 1
+ends 0
+has_out "20.0k rows, ... columns in ... file... of ...; CSV cut at \",\", with a header"
+has_out "...label...int...2..."
+cp "$out" one
+run crank profile data/train --label label --threads 3
+ends 0
+same one "$out"
+run crank profile data/train --json --html page.html
+ends 0
+grep -q '"label": "label", "label_guessed": true' "$out" || fail "the label is not in the JSON"
+grep -q '<table>' page.html || fail "no page"
+# a config that trains as it is, and learns
+run crank init data/train -o first.yaml --model_dir m --eval_input_path data/eval
+ends 0
+has_out "wrote first.yaml: ... features of ... columns, 20.0k rows"
+has_out "  label       label, a yes-or-no label (guessed; --label names another)"
+run crank check first.yaml
+ends 0
+run crank train first.yaml --set train_config.num_epochs=4
+ends 0
+auc=$(sed -n 's/^  best .*, auc //p' "$out")
+awk -v a="$auc" 'BEGIN { exit !(a > 0.76) }' || fail "the first config learns nothing: AUC $auc"
+# the same with what TorchEasyRec knows
+run crank init data/train -o first.config --like tzrec
+ends 0
+grep -q 'eval_fraction\|null_values\|early_stopping' first.config && fail "keys of crank in $(cat first.config)"
+grep -q '^# Made by crank init' first.config || fail "no comments"
+run crank check first.config
+ends 0
+# Parquet gives the same choices
+run crank synth criteo --rows 20k --eval_rows 5k --scale 0.01 -q -o pq --format parquet
+ends 0
+run crank init pq/train -o pq.yaml --model_dir mp
+ends 0
+run crank check pq.yaml
+ends 0
+# without a header, with words as labels, marks, weights, dates, leaks and names of evil
+{
+    for i in 1 2 3 4 5 6 7 8 9; do
+        for j in 0 1 2 3 4 5 6 7 8 9; do echo "$i$j; 2024-01-0$i; $((i * j % 7)); $((j % 2 ? 1 : 2)); $([ $((i * j % 7)) -gt 2 ] && echo yes || echo no); ?"; done
+        for j in 0 1 2 3 4 5 6 7 8 9; do echo "$j$i; 2024-02-0$i; $((i + j)); 1; $([ $j -gt 5 ] && echo yes || echo no); x"; done
+    done
+} >plain.txt
+run crank init plain.txt --label 5 -o plain.yaml
+ends 0
+grep -q 'map: {"no": 0, "yes": 1}' plain.yaml || fail "no label_map: $(cat plain.yaml)"
+grep -q 'delimiter: "; "' plain.yaml || fail "no delimiter: $(cat plain.yaml)"
+grep -q 'null_values: \["?"\]' plain.yaml || fail "no null_values"
+grep -q '#   col_2: a date (yyyy-mm-dd)' plain.yaml || fail "the date is not told: $(cat plain.yaml)"
+run crank train plain.yaml --model_dir mq --set train_config.num_epochs=2
+ends 0
+printf 'label,"a\n#b: {",weight,copy\n' >evil.csv
+i=0
+while [ $i -lt 300 ]; do
+    echo "$((i % 3 == 0)),$((i % 5)),$((i % 4)),$((i % 3 == 0))" >>evil.csv
+    i=$((i + 1))
+done
+run crank init evil.csv -o evil.yaml
+ends 0
+has_out "  row weight  weight (guessed by its name)"
+has_out "...copy: it gives away the label..."
+run crank check evil.yaml
+ends 0
+# a number to predict, and classes
+awk 'BEGIN { print "price,x,word"; for (i = 0; i < 2000; i++) print i % 97 * 1.5 + 0.25 "," i % 97 ",w" i % 5 }' >number.csv
+run crank init number.csv --label price -o number.yaml --model_dir mn
+ends 0
+grep -q l2_loss number.yaml || fail "no regression"
+run crank train number.yaml --set train_config.num_epochs=1
+ends 0
+awk 'BEGIN { print "x,kind"; for (i = 0; i < 2000; i++) print i % 30 "," substr("abc", 1 + (i % 30 + i % 11) % 30 / 10, 1) }' >class.csv
+run crank init class.csv --label kind -o class.yaml --model_dir mc
+ends 0
+grep -q 'num_class: 3' class.yaml || fail "no classes"
+run crank train class.yaml --set train_config.num_epochs=2
+ends 0
+# days in the names of files: the last ones are for evaluation
+for d in 1 2 3 4 5 6; do
+    mkdir -p days/dt=2024010$d
+    awk -v s=$d 'BEGIN { print "click,x"; for (i = 0; i < 400; i++) print ((i * s) % 3 == 0) "," i % 9 }' >days/dt=2024010$d/a.csv
+done
+run crank init 'days/*/*.csv' -o days.yaml
+ends 0
+has_out "  evaluation  the last 1 of 6 files, by the dates in their names"
+grep -q 'eval_input_path: "days/dt=20240106/a.csv"' days.yaml || fail "no files to evaluate on: $(cat days.yaml)"
+# mistakes
+run crank init data/train -o first.yaml
+ends 2
+has_err "...first.yaml is there already; name another file, or add --force..."
+run crank init data/train --label lable -o x.yaml
+ends 2
+has_err "...there is no column 'lable' for --label; did you mean 'label'?..."
+run crank init nowhere.csv -o x.yaml
+ends 1
+run crank init data/train --like toml -o x.yaml
+ends 2
+has_err "...--like is 'toml' and must be yaml or tzrec..."
+printf 'a,b\n1,2\n1,3\n' >same.csv
+run crank init same.csv --label a -o x.yaml
+ends 3
+has_err "...the label 'a' has fewer than two values..."
+printf 'a,b\n1\n2\n' >short.csv
+run crank profile short.csv
+ends 3
+has_err "short.csv: none of the 2 rows can be read; the first: ..."
+: >empty.csv
+run crank profile empty.csv
+ends 3
+has_err "empty.csv: there is nothing in it; name files with rows"
