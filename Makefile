@@ -5,6 +5,7 @@
 #   make test        the quick tier of tests; make test-full: sanitizers, valgrind, fuzzing, linters too
 #   make test-faults   train, export and predict with every system call and allocation failing (FAULTS=all: each one)
 #   make test-extend   add a toy of every kind to a copy of the tree, each as one file and two lines
+#   make test-arrow    Arrow files beside DuckDB, apache-arrow and arrow-rs (the same npm packages)
 #   make test-parquet  Parquet files beside DuckDB, parquet-wasm and hyparquet (installs them with npm)
 #   make bench       rows per second on this machine
 #   make install     PREFIX (/usr/local) and DESTDIR as usual
@@ -39,6 +40,9 @@ test-faults:
 test-extend:
 	@sh tools/test_extend.sh
 
+test-arrow:
+	@sh tests/arrow/run.sh $(BUILD)
+
 test-parquet:
 	@sh tests/parquet/run.sh $(BUILD)
 
@@ -55,4 +59,4 @@ format:
 clean:
 	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-clang out/quickstart out/bench
 
-.PHONY: all deps quickstart test test-full test-faults test-extend test-parquet bench install format clean
+.PHONY: all deps quickstart test test-full test-faults test-extend test-arrow test-parquet bench install format clean

@@ -74,7 +74,7 @@ slurm() {
     or_skip sh tests/slurm/srun.sh "$build/crank" &&
         or_skip sh tests/slurm/submit.sh "$build/crank"
 }
-parquet() { sh tests/parquet/run.sh "$build"; }
+parquet() { sh tests/parquet/run.sh "$build" && sh tests/arrow/run.sh "$build"; }
 faults() { sh tools/test_faults.sh "$build"; }
 extend() { sh tools/test_extend.sh; }
 asan() {

@@ -30,8 +30,8 @@ static const cr_opt opts[] = {
     CR_OPT_STR(args, predict_input_path, CR_O_REQUIRED | CR_O_PATHS, "PATHS", NULL,
                "rows to predict: files or quoted globs, with commas; - is standard input"),
     CR_OPT_STR(args, predict_output_path, CR_O_REQUIRED | CR_O_PATH, "PATH", NULL,
-               "folder of the result, or one file that ends in .csv, .csv.gz, .csv.zst or "
-               ".parquet; - is CSV to standard output"),
+               "folder of the result, or one file that ends in .csv, .csv.gz, "
+               ".csv.zst, .parquet, .arrow or .feather; - is CSV to standard output"),
     CR_OPT_STR(args, reserved_columns, 0, "NAMES", "none",
                "input columns to copy; ALL_COLUMNS, ALL_EFFECTIVE_COLUMNS"),
     CR_OPT_STR(args, output_columns, 0, "NAMES", "all", "predictions to write"),
@@ -47,9 +47,9 @@ static const cr_opt opts[] = {
     CR_OPT_INT(args, debug_level, "N", "0", NULL, 0, 9,
                "above 0: add column __features__ with the parsed ids and values"),
     CR_OPT_STR(args, dataset_type, 0, "NAME", "by the ending of the paths, else from the config",
-               "format of the input: CsvDataset or ParquetDataset"),
+               "format of the input: CsvDataset, ParquetDataset or ArrowDataset"),
     CR_OPT_STR(args, writer_type, 0, "NAME", "as the input",
-               "format of the result: CsvWriter or ParquetWriter"),
+               "format of the result: CsvWriter, ParquetWriter or ArrowWriter"),
     CR_OPT_EDIT_JSON(args),
     CR_OPT_INT(args, predict_steps, "N", NULL, "all", 1, 1e15, "stop after this many batches"),
     CR_OPT_ACCEPT(args),

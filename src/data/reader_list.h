@@ -2,9 +2,9 @@
  * reader_list.h - every data set that dataset_type can name, in the order of the help texts.
  *
  * READ(NAME, reader, dataset, help) is a reader: one line here, one line of meson.build and one
- * file, which holds cr_reader_<reader>. LATER(NAME, dataset, help, instead) is a data set that crank
- * knows and cannot read. A line makes the enum value CR_<NAME>, whose number is its place in the
- * list: new lines go to the end.
+ * file, which holds cr_reader_<reader>. LATER(NAME, dataset, help, instead) is a data set that
+ * crank knows and cannot read. A line makes the enum value CR_<NAME>, whose number is its place in
+ * the list: new lines go to the end.
  */
 #ifndef CR_DATA_READER_LIST_H
 #define CR_DATA_READER_LIST_H
@@ -19,6 +19,7 @@
     LATER(KAFKA, "KafkaDataset", "Arrow batches from Kafka topics",                                \
         "write the messages to Parquet files and use ParquetDataset")                              \
     READ(SLOTS, slots, "SlotDataset", "text files of slot:value pairs, as PaddleRec reads them")   \
+    READ(ARROW, arrow, "ArrowDataset", "Arrow files and streams")                                  \
     /* the end */
 /* clang-format on */
 

@@ -215,7 +215,7 @@ cr_code cr_pred_dest_make(cr_pred_dest *d, const char *output, const char *write
     if (d->dir && cr_path_exists(output) && !cr_path_is_dir(output))
         return cr_fail(err, CR_EUSAGE,
                        "--predict_output_path '%s' is a file that is there already; name a folder, "
-                       "or a file that ends in .csv or .parquet",
+                       "or a file that ends in .csv, .parquet or .arrow",
                        output);
     d->made = !cr_path_exists(d->in);
     CR_TRY(cr_mkdirs(d->in, err));

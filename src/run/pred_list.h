@@ -10,7 +10,8 @@
 
 #define CR_WRITERS(X)                                                                              \
     X(csv)                                                                                         \
-    X(parquet)
+    X(parquet)                                                                                     \
+    X(arrow)
 
 #define CR_WRITER_DECLARE(w) extern const cr_pred_type cr_pred_##w;
 CR_WRITERS(CR_WRITER_DECLARE)

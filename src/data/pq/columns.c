@@ -396,3 +396,30 @@ cr_code cr_pqs_column(const cr_pqs_place *p, const char *name, const cr_pq_vec *
         if (!key->valid[i]) not_fit(&tk, i, "null': a map's key cannot be null");
     return CR_OK;
 }
+
+cr_code cr_pqs_chunk(const cr_pqs_wants *w, const cr_pqs_schema *schema, const char *path,
+                     const cr_pq_vec *slots, cr_memo *memos, cr_chunk *chunk, cr_bad *bad,
+                     cr_err *err) {
+    cr_arena *a = &chunk->arena;
+    chunk->cols = CR_NEW_N(a, cr_column, w->n + 1);
+    for (int i = 0; i < w->n; i++) {
+        const cr_pqs_place *p = &schema->places[i];
+        const cr_pq_meta *stored = w->stored[i];
+        cr_column *c = &chunk->cols[i];
+        if (w->twin[i] >= 0) {
+            *c = chunk->cols[w->twin[i]];
+            continue;
+        }
+        cr_code code = CR_OK;
+        if (!stored || w->v[i].form != CR_WANT_STORED) {
+            const cr_pq_vec *key = p->map && p->key.leaf >= 0 ? &slots[p->key.slot] : NULL;
+            code = cr_pqs_column(p, w->v[i].name, &slots[p->value.slot], key, a, c, bad, err);
+        }
+        if (code == CR_OK && stored)
+            code = cr_pqs_stored(p, stored, slots, chunk->n_rows, a, c, err);
+        if (code != CR_OK) return cr_fail_at(err, code, ((cr_loc){path, 0, 0}), "%s", err->msg);
+        if (c->code) c->memo = &memos[p->value.slot];
+        if (c->keys && c->keys->code) ((cr_column *)(uintptr_t)c->keys)->memo = &memos[p->key.slot];
+    }
+    return CR_OK;
+}

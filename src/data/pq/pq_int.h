@@ -1,5 +1,5 @@
 /*
- * pq_int.h - what the files of the Parquet reader share.
+ * pq_int.h - what the files of the Parquet reader share, and the reader of Arrow data with them.
  *
  *   source.c   files, blocks of rows, the reader's table of functions
  *   want.c     the wanted columns in the schemas of all files
@@ -100,6 +100,7 @@ typedef struct cr_pqs_wants {
     int n_slots;        /* most of a schema */
     const char **names; /* of the first file: its columns, then members of structs with dots */
     int n_names, n_known;
+    const char *otherwise; /* what to do when no column is like the one that is missing */
     cr_arena *arena;
 } cr_pqs_wants;
 
@@ -118,6 +119,14 @@ void cr_pqs_wants_end(cr_pqs_wants *w);
 CR_CHECKED cr_code cr_pqs_column(const cr_pqs_place *p, const char *name, const cr_pq_vec *value,
                                  const cr_pq_vec *key, cr_arena *a, cr_column *out, cr_bad *bad,
                                  cr_err *err);
+
+/* cr_pqs_chunk makes the columns of a chunk, whose n_rows is set, from the vectors of the slots. A
+ * column of codes gets the memo of its slot. */
+CR_CHECKED cr_code cr_pqs_chunk(const cr_pqs_wants *w, const cr_pqs_schema *schema,
+                                const char *path, const cr_pq_vec *slots, cr_memo *memos,
+                                cr_chunk *chunk, cr_bad *bad, cr_err *err);
+/* cr_pqs_kinds tells what the wanted columns are. */
+void cr_pqs_kinds(const cr_pqs_wants *w, cr_colkind *out);
 
 /* cr_pqs_tree_of: a schema of `node` alone, under the name `name`; NULL: it lies inside a list, or
  * has no leaves. */

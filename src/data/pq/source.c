@@ -527,8 +527,7 @@ static cr_code read_slot(const hand *h, const cr_raw *raw, const cr_pqs_schema *
 
 static cr_code pq_parse(const cr_source *s, const cr_raw *raw, cr_chunk *chunk, cr_bad *bad,
                         cr_err *err) {
-    cr_arena *a = &chunk->arena;
-    cr_arena_reset(a);
+    cr_arena_reset(&chunk->arena);
     const pq_file *f = &s->files[raw->file];
     hand *h = raw->priv;
     chunk->n_rows = raw->n_rows;
@@ -536,30 +535,9 @@ static cr_code pq_parse(const cr_source *s, const cr_raw *raw, cr_chunk *chunk, 
     chunk->path = f->path;
     chunk->first_row = raw->first_row;
     chunk->lines = NULL;
-    chunk->cols = CR_NEW_N(a, cr_column, s->w.n + 1);
     for (int i = 0; i < f->schema->n_slots; i++)
         CR_TRY(read_slot(h, raw, f->schema, i, err));
-    for (int i = 0; i < s->w.n; i++) {
-        const cr_pqs_place *p = &f->schema->places[i];
-        const cr_pq_meta *stored = s->w.stored[i];
-        cr_column *c = &chunk->cols[i];
-        if (s->w.twin[i] >= 0) {
-            *c = chunk->cols[s->w.twin[i]];
-            continue;
-        }
-        cr_code code = CR_OK;
-        if (!stored || s->w.v[i].form != CR_WANT_STORED) {
-            const cr_pq_vec *key = p->map && p->key.leaf >= 0 ? &h->vecs[p->key.slot] : NULL;
-            code = cr_pqs_column(p, s->w.v[i].name, &h->vecs[p->value.slot], key, a, c, bad, err);
-        }
-        if (code == CR_OK && stored)
-            code = cr_pqs_stored(p, stored, h->vecs, raw->n_rows, a, c, err);
-        if (code != CR_OK) return cr_fail_at(err, code, ((cr_loc){f->path, 0, 0}), "%s", err->msg);
-        if (c->code) c->memo = &h->memos[p->value.slot];
-        if (c->keys && c->keys->code)
-            ((cr_column *)(uintptr_t)c->keys)->memo = &h->memos[p->key.slot];
-    }
-    return CR_OK;
+    return cr_pqs_chunk(&s->w, f->schema, f->path, h->vecs, h->memos, chunk, bad, err);
 }
 
 /* ---- the reader ---- */
@@ -601,15 +579,7 @@ static size_t pq_hand_bytes(const cr_source *s) {
 }
 
 static void pq_kinds(const cr_source *s, cr_colkind *out) {
-    for (int i = 0; i < s->w.n; i++) {
-        const cr_pqs_place *k = &s->w.kind[i];
-        out[i] = (cr_colkind){.type = k->value.type,
-                              .depth = k->depth,
-                              .key = k->map ? (int)k->key.type : -1,
-                              .nulls = k->value.how == CR_PQS_FROM_NULLS,
-                              .text = s->w.kind_text[i],
-                              .stored = s->w.stored[i]};
-    }
+    cr_pqs_kinds(&s->w, out);
 }
 
 const cr_reader_type cr_reader_parquet = {

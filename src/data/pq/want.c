@@ -33,7 +33,11 @@ static cr_pqs_asked asked_of(int type) {
 
 void cr_pqs_wants_init(cr_pqs_wants *w, const cr_data_conf *conf, const cr_want *want, int n,
                        cr_arena *arena) {
-    *w = (cr_pqs_wants){.conf = conf, .v = want, .n = n, .arena = arena};
+    *w = (cr_pqs_wants){.conf = conf,
+                        .v = want,
+                        .n = n,
+                        .otherwise = "`crank parquet` shows its columns",
+                        .arena = arena};
     w->twin = CR_NEW_N(w->arena, int, w->n + 1);
     w->asked = CR_NEW_N(w->arena, cr_pqs_asked, w->n + 1);
     w->kind = CR_NEW_N(w->arena, cr_pqs_place, w->n + 1);
@@ -173,8 +177,7 @@ static bool place(cr_pqs_wants *w, int i, const cr_pq_meta *m, const char *path,
         char cure[CR_WANT_CURE];
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, at, "%s has no column '%s', which %s needs; %s",
                     x->at.path ? path : "it", x->name, why_of(x),
-                    cr_want_cure(cure, x, near_name(w, m, x->name),
-                                 "`crank parquet` shows its columns"));
+                    cr_want_cure(cure, x, near_name(w, m, x->name), w->otherwise));
         return false;
     }
     if (n_named(m, x->name) > 1) {
@@ -330,5 +333,17 @@ void cr_pqs_wants_end(cr_pqs_wants *w) {
             cr_pqs_nulls_as(&x->places[i], k);
             if (w->stored[i]) cr_pqs_place_join(&x->places[i], w->stored[i], x->keep, w->arena);
         }
+    }
+}
+
+void cr_pqs_kinds(const cr_pqs_wants *w, cr_colkind *out) {
+    for (int i = 0; i < w->n; i++) {
+        const cr_pqs_place *k = &w->kind[i];
+        out[i] = (cr_colkind){.type = k->value.type,
+                              .depth = k->depth,
+                              .key = k->map ? (int)k->key.type : -1,
+                              .nulls = k->value.how == CR_PQS_FROM_NULLS,
+                              .text = w->kind_text[i],
+                              .stored = w->stored[i]};
     }
 }

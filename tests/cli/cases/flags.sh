@@ -66,4 +66,4 @@ run crank export model/pipeline.config --export_dir exported
 ends 0
 run crank predict --scripted_model_path exported --predict_input_path eval.csv --predict_output_path tiny.yaml
 ends 2
-has_err "crank predict: --predict_output_path 'tiny.yaml' is a file that is there already; name a folder, or a file that ends in .csv or .parquet"
+has_err "crank predict: --predict_output_path 'tiny.yaml' is a file that is there already; name a folder, or a file that ends in .csv, .parquet or .arrow"
