@@ -271,7 +271,7 @@ void cr_calc_finish(cr_calc *op, cr_feature *f, const cr_calc_conf *c, cr_calc_e
     f->half = end->half;
     f->value_dim = end->value_dim;
     f->dense_emb = end->dense_emb;
-    f->autodis = end->autodis;
+    f->dense_conf = end->dense_conf;
     f->row_scratch = end->row_scratch;
     for (int i = 0; i < end->n_assets; i++)
         f->assets[f->n_assets++] = end->assets[i];

@@ -153,9 +153,55 @@ static const cr_msg mlp_embedding_msg = {
     .fields = cr_no_fields,
     .size = sizeof(cr_conf_base),
 };
+static const cr_field piecewise_fields[] = {
+    CR_FLOAT(cr_piecewise_conf, points, 0, -CR_INF, CR_INF, CR_F_REPEATED | CR_F_REQUIRED,
+             "ascending; a part of the vector's input is how far the number has come from one to "
+             "the next"),
+    CR_BOOL(cr_piecewise_conf, relu, false, 0, "ReLU behind the linear map"),
+    CR_END,
+};
+static void piecewise_check(const void *self, cr_diag *diag) {
+    const cr_piecewise_conf *c = self;
+    if (c->points.n < 2)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "points"),
+                    "points has %lld numbers and needs two at least; quantiles of the column do "
+                    "well ('crank profile' shows some)",
+                    (long long)c->points.n);
+    for (int64_t i = 1; i < c->points.n; i++) {
+        if ((float)c->points.v[i] > (float)c->points.v[i - 1]) continue;
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "points"),
+                    "points must ascend strictly as 32-bit floats, but %.9g follows %.9g; sort "
+                    "them and leave out equal ones",
+                    c->points.v[i], c->points.v[i - 1]);
+        break;
+    }
+}
+const cr_msg cr_piecewise_msg = {
+    .name = "PiecewiseEmbedding",
+    .help = "A number becomes its place between points, then a vector through one linear map",
+    .fields = piecewise_fields,
+    .size = sizeof(cr_piecewise_conf),
+    .check = piecewise_check,
+};
+static const cr_field periodic_fields[] = {
+    CR_INT(cr_periodic_conf, frequencies, 16, 1, 65536, 0,
+           "learned frequencies, each with a sine and a cosine"),
+    CR_FLOAT(cr_periodic_conf, sigma, 0.1, 0, CR_INF, 0,
+             "deviation of their first values, in waves per unit of the normalized number"),
+    CR_BOOL(cr_periodic_conf, relu, true, 0, "ReLU behind the linear map"),
+    CR_END,
+};
+const cr_msg cr_periodic_msg = {
+    .name = "PeriodicEmbedding",
+    .help = "A number becomes waves of learned frequencies, then a vector through one linear map",
+    .fields = periodic_fields,
+    .size = sizeof(cr_periodic_conf),
+};
 static const cr_oneof_member dense_embs[] = {
     {"autodis", &cr_autodis_msg, &cr_autodis_msg},
     {"mlp", &mlp_embedding_msg, &mlp_embedding_msg},
+    {"piecewise", &cr_piecewise_msg, &cr_piecewise_msg},
+    {"periodic", &cr_periodic_msg, &cr_periodic_msg},
     {NULL, NULL, NULL},
 };
 const cr_oneof cr_dense_emb_family = {"dense embedding", false, dense_embs};
@@ -298,11 +344,11 @@ void cr_raw_conf_check(const void *self, cr_diag *diag) {
                     "embedding_dim has no effect on a plain number; give boundaries, %s or autodis "
                     "to make it a vector",
                     CR_SAY(c, "mlp", "{}"));
-    if (c->dense_emb.m && c->dense_emb.m->msg == &cr_autodis_msg && c->value_dim > 1)
+    if (c->dense_emb.m && c->dense_emb.m->msg != &mlp_embedding_msg && c->value_dim > 1)
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "value_dim"),
-                    "autodis takes one number per row, value_dim is %lld; "
+                    "%s takes one number per row, value_dim is %lld; "
                     "set value_dim to 1 or use mlp",
-                    (long long)c->value_dim);
+                    c->dense_emb.m->key, (long long)c->value_dim);
 }
 
 const cr_msg cr_id_msg = {

@@ -128,7 +128,7 @@ typedef struct cr_raw_conf {
     int64_t embedding_dim; /* 0: not given */
     cr_floats boundaries;  /* strictly ascending as float32 */
     const char *normalizer;
-    cr_choice dense_emb; /* m NULL, or m->msg is &cr_autodis_msg or that of MLPEmbedding */
+    cr_choice dense_emb; /* m NULL: a plain number */
     int64_t value_dim;
     const char *pooling;
     const char *default_value;
@@ -184,5 +184,18 @@ typedef struct cr_autodis_conf {
     bool kaiming_init;
 } cr_autodis_conf;
 extern const cr_msg cr_autodis_msg;
+typedef struct cr_piecewise_conf { /* PiecewiseEmbedding */
+    cr_conf_base base;
+    cr_floats points;
+    bool relu;
+} cr_piecewise_conf;
+extern const cr_msg cr_piecewise_msg;
+typedef struct cr_periodic_conf { /* PeriodicEmbedding */
+    cr_conf_base base;
+    int64_t frequencies;
+    double sigma;
+    bool relu;
+} cr_periodic_conf;
+extern const cr_msg cr_periodic_msg;
 
 #endif

@@ -19,7 +19,13 @@ typedef struct cr_feature cr_feature;
 typedef struct cr_feature_type cr_feature_type;
 typedef struct cr_sampler cr_sampler;
 struct cr_tab_col;
-typedef enum cr_dense_emb { CR_DENSE_PLAIN, CR_DENSE_AUTODIS, CR_DENSE_MLP } cr_dense_emb;
+typedef enum cr_dense_emb {
+    CR_DENSE_PLAIN,
+    CR_DENSE_AUTODIS,
+    CR_DENSE_MLP,
+    CR_DENSE_PIECEWISE,
+    CR_DENSE_PERIODIC
+} cr_dense_emb;
 
 /* What encoding met of one feature, in bad rows too, which are left out. Each chunk has its own
  * counts (cr_features_counts); they are added in the order of the stream, so sums do not depend on
@@ -92,7 +98,7 @@ struct cr_feature {
     int half; /* storage of the table's weights: 0 FP32, else CR_HALF_… of kern.h (data_type) */
     int64_t value_dim; /* dense: floats */
     cr_dense_emb dense_emb;
-    const struct cr_autodis_conf *autodis; /* feat/config.h; with CR_DENSE_AUTODIS */
+    const void *dense_conf; /* its settings, cr_autodis_conf ... (feat/config.h); MLP has none */
 
     /* the input columns, and where the output lies in a batch */
     const char **columns;

@@ -85,13 +85,15 @@ static void set_encoded_ids(cr_feature *f, raw_self *s, const cr_raw_conf *c, cr
     s->ids.n_def = n;
 }
 
-/* config.c has checked which settings go together with autodis and mlp. */
+/* config.c has checked which settings go together with a dense embedding. */
 static void set_dense_emb(cr_feature *f, const cr_raw_conf *c) {
     if (!c->dense_emb.m || f->sparse) return;
-    bool autodis = c->dense_emb.m->msg == &cr_autodis_msg;
-    f->dense_emb = autodis ? CR_DENSE_AUTODIS : CR_DENSE_MLP;
-    if (!autodis) return;
-    f->autodis = c->dense_emb.conf;
+    const cr_msg *msg = c->dense_emb.m->msg;
+    f->dense_emb = msg == &cr_autodis_msg     ? CR_DENSE_AUTODIS
+                   : msg == &cr_piecewise_msg ? CR_DENSE_PIECEWISE
+                   : msg == &cr_periodic_msg  ? CR_DENSE_PERIODIC
+                                              : CR_DENSE_MLP;
+    f->dense_conf = c->dense_emb.conf;
 }
 
 static void build(cr_feature *f, const void *conf, const cr_data_conf *data, cr_arena *arena,

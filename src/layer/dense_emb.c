@@ -4,7 +4,8 @@
  *     h = LeakyReLU(w x), z = M h + alpha h, p = softmax(z / temperature), out = p E
  * TorchEasyRec calls alpha keep_prob (it is not a dropout). Other implementations differ in small
  * ways that change results; each difference is a field of cr_autodis_spec. A hard choice (max,
- * top-k) passes a gradient to E only, as published. The MLP form is one matrix without bias.
+ * top-k) passes a gradient to E only, as published. The MLP form is one matrix without bias. The
+ * piecewise and periodic forms (op/number.c) encode the number first.
  */
 #include <math.h>
 #include <stdio.h>
@@ -101,4 +102,36 @@ cr_node *cr_mlp_embedding(cr_graph *g, const char *feature, cr_node *x, int64_t 
     if (x->width == 1) W->n_dims = 1;
     cr_graph_pop(g, mark);
     return cr_matmul_kn(g, x, W);
+}
+
+/* y = W v + b of an encoded number v; the parameters are kind#dim#feature_name#<feature>.linear. */
+static cr_node *linear_of(cr_graph *g, cr_node *v, int64_t dim, bool relu) {
+    size_t mark = cr_graph_push(g, "linear");
+    cr_init init = CR_INIT_U(1 / sqrt((double)v->width)); /* as torch.nn.Linear */
+    cr_node *W = cr_weight(g, "weight", dim, v->width, init);
+    cr_node *b = cr_vector(g, "bias", dim, init);
+    cr_graph_pop(g, mark);
+    return cr_matmul(g, v, W, b, relu);
+}
+
+static size_t push_form(cr_graph *g, const char *form, int64_t dim, const char *feature) {
+    return push_key(g, cr_arena_printf(&g->arena, "%s#%lld#feature_name#%s", form, (long long)dim,
+                                       feature));
+}
+
+cr_node *cr_piecewise_embedding(cr_graph *g, const char *feature, cr_node *x, const double *points,
+                                int64_t n, int64_t dim, bool relu) {
+    size_t mark = push_form(g, "piecewise", dim, feature);
+    cr_node *y = linear_of(g, cr_piecewise(g, x, points, n), dim, relu);
+    cr_graph_pop(g, mark);
+    return y;
+}
+
+cr_node *cr_periodic_embedding(cr_graph *g, const char *feature, cr_node *x, int64_t frequencies,
+                               double sigma, int64_t dim, bool relu) {
+    size_t mark = push_form(g, "periodic", dim, feature);
+    cr_node *c = cr_vector(g, "frequencies", frequencies, CR_INIT_N(sigma));
+    cr_node *y = linear_of(g, cr_periodic(g, x, c), dim, relu);
+    cr_graph_pop(g, mark);
+    return y;
 }

@@ -89,6 +89,11 @@ typedef struct cr_autodis_spec {
 } cr_autodis_spec;
 cr_node *cr_autodis(cr_graph *g, const char *feature, cr_node *x, const cr_autodis_spec *s);
 cr_node *cr_mlp_embedding(cr_graph *g, const char *feature, cr_node *x, int64_t dim);
+/* the place of a number between points, and waves of learned frequencies, then a linear layer */
+cr_node *cr_piecewise_embedding(cr_graph *g, const char *feature, cr_node *x, const double *points,
+                                int64_t n, int64_t dim, bool relu);
+cr_node *cr_periodic_embedding(cr_graph *g, const char *feature, cr_node *x, int64_t frequencies,
+                               double sigma, int64_t dim, bool relu);
 
 /* seq.c: encoders that turn a sequence s, with the query q of its row, into a row. Their parameters
  * are name.mlp and name.linear. */

@@ -273,8 +273,16 @@ static cr_node *dense_embedding(cr_build *b, const cr_feature *f) {
     cr_node *x = cr_lookup(b->g, &look, 1), *y;
     size_t mark = cr_graph_push(b->g, DENSE_PATH);
     if (f->dense_emb == CR_DENSE_AUTODIS) {
-        cr_autodis_spec s = autodis_spec(f->autodis, f->embedding_dim);
+        cr_autodis_spec s = autodis_spec(f->dense_conf, f->embedding_dim);
         y = cr_autodis(b->g, f->name, x, &s);
+    } else if (f->dense_emb == CR_DENSE_PIECEWISE) {
+        const cr_piecewise_conf *c = f->dense_conf;
+        y = cr_piecewise_embedding(b->g, f->name, x, c->points.v, c->points.n, f->embedding_dim,
+                                   c->relu);
+    } else if (f->dense_emb == CR_DENSE_PERIODIC) {
+        const cr_periodic_conf *c = f->dense_conf;
+        y = cr_periodic_embedding(b->g, f->name, x, c->frequencies, c->sigma, f->embedding_dim,
+                                  c->relu);
     } else {
         y = cr_mlp_embedding(b->g, f->name, x, f->embedding_dim);
     }

@@ -63,7 +63,9 @@
     X(pair_mul)                                                                                    \
     X(pairs)                                                                                       \
     X(pairwise)                                                                                    \
+    X(periodic)                                                                                    \
     X(pick)                                                                                        \
+    X(piecewise)                                                                                   \
     X(powers)                                                                                      \
     X(prelu)                                                                                       \
     X(root)                                                                                        \

@@ -126,7 +126,12 @@ cr_node *cr_bias(cr_graph *g, cr_node *x, cr_node *b);
 cr_node *cr_cross(cr_graph *g, cr_node *x0, cr_node *u, cr_node *x, cr_node *b);
 /* x (1) -> x, x^2, sqrt(max(x, 0)) */
 cr_node *cr_powers(cr_graph *g, cr_node *x);
-/* 1 where x is among the k largest of the row, else 0; passes no gradient. */
+/* number.c: encodings of one number x (1). cr_piecewise: n ascending points -> n - 1 numbers, how
+ * far x has come from each point to the next, between 0 and 1. cr_periodic: c (1, k) -> sin(2 pi
+ * c_i x), then cos(2 pi c_i x). */
+cr_node *cr_piecewise(cr_graph *g, cr_node *x, const double *points, int64_t n);
+cr_node *cr_periodic(cr_graph *g, cr_node *x, cr_node *c);
+/* product.c: 1 where x is among the k largest of the row, else 0; passes no gradient. */
 cr_node *cr_top(cr_graph *g, cr_node *x, int64_t k);
 
 /* field.c: a row is taken as a matrix (n, m). */

@@ -149,6 +149,7 @@ class Mlp(nn.Module):
 
 # ---- embedding groups ---------------------------------------------------------------------------
 
+DENSE = {"autodis", "mlp", "piecewise", "periodic"}
 BASE = "model.embedding_group.emb_impls.__BASE__."
 AUTODIS_FORMS = {"TORCHEASYREC": dict(temperature=0.1, keep_prob=0.8, form="TORCHEASYREC", aggregation="WEIGHTED", top_k=2,
                                       negative_slope=0.01, input_powers=False, hidden_dim=0, residual_blocks=0,
@@ -217,10 +218,21 @@ class Inputs:
         if "mlp" in conf:
             v = conf.get("value_dim", 1)
             return [("proj_w", (d,) if v == 1 else (v, d), np.sqrt(2 / (v + d)))]
+        if "piecewise" in conf:
+            n = len(conf["piecewise"]["points"]) - 1
+            return [("linear", (d, n), 0.5), ("linear.bias", (d,), 0.5)]
+        if "periodic" in conf:
+            k = conf["periodic"]["frequencies"]
+            return [("frequencies", (k,), 0.4), ("linear", (d, 2 * k), 0.5), ("linear.bias", (d,), 0.5)]
         return []
 
     def dense_of(self, conf, part):
         part, _, kind = part.partition(".")
+        for form in ("piecewise", "periodic"):
+            if form in conf:
+                name = part if part == "frequencies" else "%s.%s" % (part, kind or "weight")
+                key = "%s#%d#feature_name#%s" % (form, conf["embedding_dim"], conf["feature_name"])
+                return BASE + "dense_ec.dense_embs.%s.%s" % (key, name)
         if "autodis" in conf and set(conf["autodis"]) - {"num_channels", "temperature", "keep_prob"}:
             key = "autodis#%d#%d#feature_name#%s" % (conf["embedding_dim"], conf["autodis"]["num_channels"], conf["feature_name"])
         elif "autodis" in conf:
@@ -241,7 +253,7 @@ class Inputs:
         out = []
         for name in group["feature_names"]:
             conf = self.features[name]
-            out.append(self.dim_of(group, conf) if is_sparse(conf) else conf.get("embedding_dim") if "autodis" in conf or "mlp" in conf else conf.get("value_dim", 1))
+            out.append(self.dim_of(group, conf) if is_sparse(conf) else conf.get("embedding_dim") if DENSE & set(conf) else conf.get("value_dim", 1))
         return out
 
     def pooled(self, table, conf, bags, clip):
@@ -283,6 +295,17 @@ class Inputs:
         k = 1 if a["aggregation"] == "MAX" else a["top_k"]
         return p("meta_emb")[z.topk(k, 1).indices].sum(1)
 
+    def encoded(self, conf, params, x):
+        """A number as its place between points, or as waves, then a linear layer."""
+        if "piecewise" in conf:
+            p = torch.tensor(np.float32(conf["piecewise"]["points"]), dtype=x.dtype)
+            v = ((x - p[:-1]) / (p[1:] - p[:-1])).clamp(0, 1)
+        else:
+            a = 2 * np.pi * x * params[self.dense_of(conf, "frequencies")]
+            v = torch.cat([torch.sin(a), torch.cos(a)], 1)
+        y = v @ params[self.dense_of(conf, "linear")].T + params[self.dense_of(conf, "linear.bias")]
+        return torch.relu(y) if conf.get("piecewise", conf.get("periodic")).get("relu", "periodic" in conf) else y
+
     def group(self, group_name, params, batch, clip=None, split=False):
         group, parts = self.groups[group_name], []
         for name in group["feature_names"]:
@@ -299,6 +322,8 @@ class Inputs:
             elif "mlp" in conf:
                 w = params[self.dense_of(conf, "proj_w")]
                 x = x @ w.reshape(-1, w.shape[-1])
+            elif "piecewise" in conf or "periodic" in conf:
+                x = self.encoded(conf, params, x)
             parts.append(x)
         if group_name in self.dropped:
             parts = list(self.dropped[group_name](torch.cat(parts, 1)).split(self.widths(group_name), 1))
@@ -645,6 +670,10 @@ AUTODIS = raw_feature("price", embedding_dim=4, autodis=dict(num_channels=3, tem
 AUTODIS2 = raw_feature("cost", embedding_dim=4, autodis=dict(num_channels=3, temperature=0.5, keep_prob=0.8))
 PROJ = raw_feature("size", embedding_dim=4, mlp={})
 PROJ2 = raw_feature("pos", embedding_dim=4, value_dim=2, mlp={})
+PIECES = raw_feature("price", embedding_dim=4, piecewise=dict(points=[-1.5, -0.25, 0.1, 0.75, 2]))
+PIECES2 = raw_feature("cost", embedding_dim=3, piecewise=dict(points=[-0.5, 0.5], relu=True))
+WAVES = raw_feature("price", embedding_dim=4, periodic=dict(frequencies=3, sigma=0.4))
+WAVES2 = raw_feature("cost", embedding_dim=3, periodic=dict(frequencies=2, relu=False))
 
 FIELDS = [USER, ITEM, TAGS, WTAGS]
 ONE = [("all", [USER, ITEM, TAGS, PRICE, POS])]
@@ -728,6 +757,8 @@ CASES = {
     "loss_l2": case(SMALL, SMALL_GROUPS, loss={"l2_loss": {}}),
     "loss_l2_weight": case(SMALL, SMALL_GROUPS, loss={"l2_loss": {}}, weights=True),
     "emb_autodis": case(SMALL, [("all", [USER, AUTODIS, AUTODIS2, POS])]),
+    "emb_periodic": case(SMALL, [("all", [USER, WAVES, WAVES2, POS])]),
+    "emb_piecewise": case(SMALL, [("all", [USER, PIECES, PIECES2, POS])]),
     "emb_mlp": case(SMALL, [("all", [USER, PROJ, PROJ2, PRICE])]),
     "optim_rowwise": case(SMALL, SMALL_GROUPS, sparse={"rowwise_adagrad_optimizer": dict(lr=0.05)},
                           dense={"adagrad_optimizer": dict(lr=0.05)}),

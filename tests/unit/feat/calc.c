@@ -849,6 +849,14 @@ TEST(config_errors) {
     refused(LOOKUP("need_discrete: true"), "no table size; set one of");
     refused(LOOKUP("combiner: summ"), "unknown combiner 'summ'; did you mean 'sum'?");
     refused(LOOKUP("boundaries: [2, 1], embedding_dim: 4"), "boundaries must ascend");
+    refused(LOOKUP("embedding_dim: 4, piecewise: {points: [1]}"), "needs two at least");
+    refused(LOOKUP("embedding_dim: 4, piecewise: {points: [1, 3, 3]}"), "points must ascend");
+    refused("- raw_feature: {feature_name: f, expression: 'user:a', embedding_dim: 4, value_dim: "
+            "2, periodic: {}}",
+            "periodic takes one number per row");
+    refused("- raw_feature: {feature_name: f, expression: 'user:a', embedding_dim: 4, boundaries: "
+            "[1], periodic: {}}",
+            "boundaries make the feature sparse, periodic needs a dense one");
     refused(LOOKUP("normalizer: 'method=zsc'"), "normalizer, character");
     refused(LOOKUP("separator: '||'"), "must have exactly one");
     refused(LOOKUP("default_value: x"), "is not a number");

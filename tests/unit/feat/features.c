@@ -404,9 +404,9 @@ TEST(dense_embeddings) {
                 "value_dim: 2, mlp: {}}")) {
         const cr_feature *a = cr_features_find(t.fs, "a"), *m = cr_features_find(t.fs, "m");
         CHECK(!a->sparse && a->dense_emb == CR_DENSE_AUTODIS && a->embedding_dim == 8);
-        CHECK_INT(a->autodis->num_channels, 3);
-        CHECK(fabs(a->autodis->temperature - 0.1) < 1e-6 &&
-              fabs(a->autodis->keep_prob - 0.8) < 1e-6);
+        const cr_autodis_conf *dense = a->dense_conf;
+        CHECK_INT(dense->num_channels, 3);
+        CHECK(fabs(dense->temperature - 0.1) < 1e-6 && fabs(dense->keep_prob - 0.8) < 1e-6);
         CHECK(!m->sparse && m->dense_emb == CR_DENSE_MLP && m->value_dim == 2 && m->dense_off == 1);
     }
     t_close(&t);
