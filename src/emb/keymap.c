@@ -59,7 +59,8 @@ int64_t cr_key_id(int64_t key) {
 #define BEHIND  128 /* groups behind the last home, at least */
 #define STEP    16  /* old groups that an insertion moves */
 #define PAGE    ((int64_t)2 << 20)
-#define AHEAD   24 /* keys whose slots are fetched early */
+#define AHEAD   24  /* keys whose slots are fetched early */
+#define SOME    512 /* keys that are searched together */
 
 typedef struct group {
     uint64_t key[GROUP];
@@ -131,21 +132,26 @@ void cr_keymap_reset(cr_keymap *m) {
     m->n = m->swept = m->given = 0;
 }
 
-/* Returns the place of a key's row; NULL: it is not there. All slots of a group are compared,
+/* Returns the place of a key's row in a group; NULL: it is not there. All slots are compared,
  * without a branch for each. */
+static inline uint32_t *search_group(group *g, uint64_t key) {
+    unsigned same = 0;
+    for (unsigned i = 0; i < GROUP; i++)
+        same |= (unsigned)(g->key[i] == key) << i;
+    for (; same; same &= same - 1) {
+        uint32_t *row = &g->row[__builtin_ctz(same)];
+        if (*row != EMPTY && *row != REMOVED) return row;
+    }
+    return NULL;
+}
+
+/* Returns the place of a key's row; NULL: it is not there. */
 static uint32_t *search(const cr_slots *s, uint64_t hash, uint64_t key) {
     if (s->n == 0) return NULL;
     for (group *g = group_of(s, home_of(s, hash));; g++) {
-        unsigned same = 0, empty = 0;
-        for (unsigned i = 0; i < GROUP; i++) {
-            same |= (unsigned)(g->key[i] == key) << i;
-            empty |= (unsigned)(g->row[i] == EMPTY);
-        }
-        for (; same; same &= same - 1) {
-            uint32_t *row = &g->row[__builtin_ctz(same)];
-            if (*row != EMPTY && *row != REMOVED) return row;
-        }
-        if (empty) return NULL;
+        uint32_t *row = search_group(g, key);
+        if (row) return row;
+        if (has_empty(g)) return NULL;
     }
 }
 
@@ -250,15 +256,37 @@ int64_t cr_keymap_find(const cr_keymap *m, uint64_t key) {
     return row ? (int64_t)*row - 1 : -1;
 }
 
-void cr_keymap_find_all(const cr_keymap *m, const int64_t *keys, int64_t n, int64_t *rows) {
+/* Some keys of cr_keymap_find_all. An eighth of the keys are not in their homes, and to wait for
+ * the next group of each would take longer than everything else: these groups are fetched too, and
+ * searched at the end. */
+static void find_some(const cr_keymap *m, const int64_t *keys, int64_t n, int64_t *rows) {
+    group *home[SOME];
+    uint32_t late[SOME];
+    int n_late = 0;
     for (int64_t i = 0; i < n + AHEAD; i++) {
-        if (i < n && m->now.n > 0) {
+        if (i < n) {
             uint64_t hash = hash_of(m, (uint64_t)keys[i]);
             const cr_slots *s = slots_of(m, hash);
-            cr_fetch(group_of(s, home_of(s, hash)), (int64_t)sizeof(group), false);
+            home[i] = group_of(s, home_of(s, hash));
+            __builtin_prefetch(home[i]);
         }
-        if (i >= AHEAD) rows[i - AHEAD] = cr_keymap_find(m, (uint64_t)keys[i - AHEAD]);
+        if (i < AHEAD) continue;
+        group *g = home[i - AHEAD];
+        const uint32_t *row = search_group(g, (uint64_t)keys[i - AHEAD]);
+        rows[i - AHEAD] = row ? (int64_t)*row - 1 : -1;
+        if (row || has_empty(g)) continue;
+        __builtin_prefetch(g + 1);
+        late[n_late++] = (uint32_t)(i - AHEAD);
     }
+    for (int k = 0; k < n_late; k++)
+        rows[late[k]] = cr_keymap_find(m, (uint64_t)keys[late[k]]);
+}
+
+void cr_keymap_find_all(const cr_keymap *m, const int64_t *keys, int64_t n, int64_t *rows) {
+    for (int64_t i = 0; m->now.n == 0 && i < n; i++)
+        rows[i] = -1;
+    for (int64_t i = 0; m->now.n > 0 && i < n; i += SOME)
+        find_some(m, keys + i, n - i < SOME ? n - i : SOME, rows + i);
 }
 
 int64_t cr_keymap_remove(cr_keymap *m, uint64_t key) {

@@ -3,6 +3,7 @@
  * zipf and uniform ids; and its key map beside std::unordered_map and a tuned open-addressing map.
  *
  *   bench_grow [--threads N] [--rows N] [--width D] [--ids PER_BATCH] [--seconds S]
+ *   bench_grow --pauses ROWS [--width D]
  *
  * Both tables go the way of a training step: the ids of a batch are grouped, rows are looked up in
  * tiles through views, gradients are summed and applied (rowwise Adagrad). For the fixed table
@@ -11,11 +12,15 @@
  * row before the clock starts. Both take turns, and the median of their steps counts. Then the
  * table grows from nothing, and the longest time of a batch is told, with the bytes per row; and
  * full tables let a row go for every id that comes.
+ *
+ * With --pauses a table gets ROWS rows one after the other, and the longest times of one row are
+ * told: by the clock, in which others may have had the core, and of the CPU alone.
  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "all_lanes.h"
 #include "base/cpu.h"
@@ -228,14 +233,54 @@ static double longest(side *s, int64_t rows, int64_t ids, const cr_optim_step *o
     return most;
 }
 
+static double cpu_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Returns 1 when a row took more than 10 ms of the CPU. */
+static int pauses(int64_t rows, int64_t D, const cr_optim_type *rule, const void *conf) {
+    enum { CLASSES = 8 };
+    cr_table_spec spec = {"t", 0, D, 0, true, rule, conf};
+    cr_init init = CR_INIT_N(0.1);
+    cr_grow_rules rules = {.decay = 1, .counts = true};
+    cr_grow *g;
+    double wall = 0, cpu = 0, sum = 0;
+    int64_t at = 0, longer[CLASSES] = {0}; /* than 1, 2, 4 ... times 10 us */
+    cr_grow_opts go = {.spec = &spec, .init = &init, .seed = 1, .rules = &rules};
+    if (cr_grow_new(&g, &go, NULL) != CR_OK) return 1;
+    for (int64_t i = 0; i < rows; i++) {
+        float *rec;
+        double t0 = cr_now(), c0 = cpu_now();
+        if (cr_grow_make(g, cr_key_of(id_of(i)), &rec, NULL) != CR_OK) return 1;
+        double c = cpu_now() - c0, w = cr_now() - t0;
+        sum += c;
+        if (w > wall) wall = w;
+        if (c > cpu) at = i;
+        if (c > cpu) cpu = c;
+        for (int k = 0; k < CLASSES && c > 1e-5 * (1 << k); k++)
+            longer[k]++;
+    }
+    printf("%lld rows of width %lld, one by one: %.0f ns each, the longest %.3f ms of the CPU (row "
+           "%lld), %.3f ms by the clock\n",
+           (long long)rows, (long long)D, sum / (double)rows * 1e9, cpu * 1e3, (long long)at,
+           wall * 1e3);
+    for (int k = 0; k < CLASSES; k++)
+        printf("longer than %5d us of the CPU: %lld rows\n", 10 << k, (long long)longer[k]);
+    cr_grow_free(g);
+    return cpu > 0.01;
+}
+
 int main(int argc, char **argv) {
     int threads = 2;
-    int64_t rows = 4000000, D = 16, ids = 8192;
+    int64_t rows = 4000000, D = 16, ids = 8192, paused = 0;
     double seconds = 10;
     for (int i = 1; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--threads") == 0) threads = atoi(argv[i + 1]);
         if (strcmp(argv[i], "--rows") == 0) rows = atoll(argv[i + 1]);
         if (strcmp(argv[i], "--width") == 0) D = atoll(argv[i + 1]);
+        if (strcmp(argv[i], "--pauses") == 0) paused = atoll(argv[i + 1]);
         if (strcmp(argv[i], "--ids") == 0) ids = atoll(argv[i + 1]);
         if (strcmp(argv[i], "--seconds") == 0) seconds = atof(argv[i + 1]);
     }
@@ -249,6 +294,11 @@ int main(int argc, char **argv) {
     if (rule->prepare) rule->prepare(conf, &o);
     cr_pool *pool;
     cr_kern_init();
+    if (paused > 0) {
+        int late = pauses(paused, D, rule, conf);
+        cr_arena_clear(&arena);
+        return late;
+    }
     if (cr_pool_new(&pool, threads, NULL) != CR_OK) return 1;
     int64_t ld = D + 16;
     float *grad = cr_alloc((size_t)(ids * ld) * sizeof(float), "grad");
