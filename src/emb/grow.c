@@ -44,6 +44,10 @@ bool cr_grow_counts(const cr_grow_rules *r) {
     return keeps_notes(r) || r->admit > 1;
 }
 
+bool cr_grow_keeps(const cr_grow_rules *r) {
+    return (r->admit > 1 && r->cells > 0) || r->unseen_days > 0;
+}
+
 bool cr_grow_due(const cr_grow *g) {
     return g->learns && g->learned != g->now;
 }
@@ -96,6 +100,11 @@ cr_code cr_grow_new_row(cr_grow *g, int64_t key, int64_t *row, cr_err *err) {
 float *cr_grow_record(const cr_grow *g, int64_t key) {
     int64_t row = cr_keymap_find(&g->map, (uint64_t)key);
     return row < 0 ? NULL : record_of(g, row);
+}
+
+int64_t cr_grow_row(cr_grow *g, int64_t key, cr_table **table) {
+    *table = &g->rows;
+    return cr_keymap_find(&g->map, (uint64_t)key);
 }
 
 cr_code cr_grow_make(cr_grow *g, int64_t key, float **record, cr_err *err) {
@@ -253,15 +262,13 @@ static void take_one_by_one(const cr_grow *g, const cr_row_grads *r, const int64
                            scratch);
 }
 
-static void take(void *ctx, const cr_row_grads *r, float *scratch) {
-    const cr_grow *g = ctx;
+static void take_some(const cr_grow *g, const cr_row_grads *r, float *scratch) {
     const cr_optim_type *rule = g->rows.optim;
     int64_t at[SOME];
     const int64_t *row = at;
     size_t from = ((uintptr_t)r->id - (uintptr_t)g->ids) / sizeof(*r->id);
     bool known = (uintptr_t)r->id >= (uintptr_t)g->ids &&
                  from + (size_t)(r->n + r->more) <= (size_t)g->n_ids;
-    CR_ASSERT(r->n <= SOME);
     if (known)
         row = g->row + from;
     else
@@ -280,6 +287,19 @@ static void take(void *ctx, const cr_row_grads *r, float *scratch) {
     rule->rows(g->rows.optim_conf, r->step, &rows);
 }
 
+static void take(void *ctx, const cr_row_grads *r, float *scratch) {
+    const cr_grow *g = ctx;
+    for (int64_t i = 0; i < r->n; i += SOME) {
+        int64_t n = r->n - i < SOME ? r->n - i : SOME;
+        cr_row_grads some = {.id = r->id + i,
+                             .n = n,
+                             .more = r->more + r->n - i - n,
+                             .g = r->g + i * g->spec.D,
+                             .step = r->step};
+        take_some(g, &some, scratch);
+    }
+}
+
 /* Sets the row of ids without one. */
 static void set_absent(cr_grow *g) {
     float v = g->rules.absent[g->learns];
@@ -287,11 +307,33 @@ static void set_absent(cr_grow *g) {
         cr_table_put_part(&g->rows, 0, d, 1, &v);
 }
 
-cr_code cr_grow_step(cr_grow *g, cr_err *err) {
-    g->now++;
+cr_code cr_grow_step_to(cr_grow *g, int64_t step, cr_err *err) {
     g->learns = true;
     if (g->rules.absent[0] != g->rules.absent[1]) set_absent(g);
-    return g->rules.interval > 0 ? cr_grow_look(g, err) : CR_OK;
+    CR_TRY(cr_grow_note_day(g, step > g->now ? step : g->now, err));
+    while (g->now < step) {
+        g->now++;
+        if (g->rules.interval > 0) CR_TRY(cr_grow_look(g, err));
+    }
+    return CR_OK;
+}
+
+cr_code cr_grow_step(cr_grow *g, cr_err *err) {
+    return cr_grow_step_to(g, g->now + 1, err);
+}
+
+void cr_grow_today(cr_grow *g, int64_t day) {
+    if (day > g->today) g->today = day;
+}
+
+void cr_grow_set_steps(cr_grow *g, int64_t steps) {
+    g->now = steps;
+}
+
+float *cr_grow_found(const cr_grow *g, int64_t i, bool *has) {
+    CR_ASSERT(i < g->n_ids);
+    *has = g->row[i] > 0;
+    return record_of(g, g->row[i]);
 }
 
 void cr_grow_rest(cr_grow *g) {
@@ -304,12 +346,13 @@ void cr_grow_rest(cr_grow *g) {
 
 cr_code cr_grow_new(cr_grow **out, const cr_grow_opts *o, cr_err *err) {
     cr_grow *g = cr_alloc(sizeof(*g), "a growing table");
-    *g = (cr_grow){.spec = *o->spec, .init = *o->init, .seed = o->seed, .pool = o->pool};
+    *g = (cr_grow){
+        .spec = *o->spec, .init = *o->init, .seed = o->seed, .pool = o->pool, .today = INT64_MIN};
     if (o->rules) g->rules = *o->rules;
     cr_keymap_init_mixed(&g->map);
     cr_keymap_init_mixed(&g->waits_at);
-    cr_grow_buckets(g, o->shard);
-    cr_code code = cr_table_open(&g->rows, o->spec, err);
+    cr_code code = cr_grow_buckets(g, o->shard, err);
+    if (code == CR_OK) code = cr_table_open(&g->rows, o->spec, err);
     if (code == CR_OK && keeps_notes(&g->rules)) {
         void *p;
         g->notes_range =
@@ -344,6 +387,8 @@ void cr_grow_free(cr_grow *g) {
     cr_free(g->fill);
     cr_free(g->waiting);
     cr_free(g->waits);
+    cr_free(g->days);
+    cr_sketch_clear(&g->sketch);
     cr_free(g->cand);
     cr_free(g->out);
     cr_free(g->row);
@@ -363,7 +408,7 @@ int64_t cr_grow_bytes(const cr_grow *g) {
     int64_t row =
         g->rows.stride * (int64_t)sizeof(float) + (g->notes ? (int64_t)sizeof(grow_note) : 0);
     return g->n_made * row + cr_keymap_bytes(&g->map) + cr_keymap_bytes(&g->waits_at) +
-           g->cap_waits * (int64_t)sizeof(grow_wait);
+           g->cap_waits * (int64_t)sizeof(grow_wait) + cr_sketch_bytes(&g->sketch);
 }
 
 int64_t cr_grow_row_bytes(const cr_grow_rules *r) {

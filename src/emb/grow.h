@@ -37,11 +37,15 @@ typedef struct cr_grow_rules {
      * `waiting` ids without a row are counted (0: no limit), a share of them in each bucket; when
      * there are more, that half of the bucket is forgotten that was seen longest ago. */
     int64_t admit, waiting;
+    /* cells > 0: ids without a row are counted in a sketch of so many cells (sketch.h), whose
+     * counts are at most `error` too high for nearly all ids; `waiting` does not matter then. */
+    int64_t cells;
+    double error;
     double chance; /* an id without a row gets one with this chance in each step; 0: certainly */
     /* Every `interval` steps a row is looked at. Its count is multiplied by `decay`; it goes when
-     * the count is below `least`, or when it was not seen for `unseen` steps (0: it may stay). 0:
-     * rows are never looked at. */
-    int64_t interval, unseen;
+     * the count is below `least`, or when it was not seen for `unseen` steps or `unseen_days` days
+     * (0: it may stay). 0: rows are never looked at. */
+    int64_t interval, unseen, unseen_days;
     double decay, least;
     float absent[2]; /* the weights of an id without a row: in evaluation, in training */
 } cr_grow_rules;
@@ -69,23 +73,37 @@ int64_t cr_grow_cut(const cr_grow_rules *r, int i, int n);
  * nothing changes, and any number of callers may fetch. That is how it begins. */
 CR_CHECKED cr_code cr_grow_step(cr_grow *g, cr_err *err);
 void cr_grow_rest(cr_grow *g);
+/* cr_grow_step_to begins step number `step` of all steps, without ids in those between; a step that
+ * has begun goes on. cr_grow_set_steps says how many steps were made. Both are for parameter
+ * servers, whose workers are in different steps and let them learn one after the other. */
+CR_CHECKED cr_code cr_grow_step_to(cr_grow *g, int64_t step, cr_err *err);
+void cr_grow_set_steps(cr_grow *g, int64_t steps);
+/* cr_grow_today tells the day of the steps that follow, for unseen_days. A day before the latest
+ * one changes nothing. */
+void cr_grow_today(cr_grow *g, int64_t day);
 /* cr_grow_learn does what the first fetch of a step does, without weights. id are keys, distinct
  * and ascending; key i was seen seg[i + 1] - seg[i] times (NULL: once each). For shards, which
  * learn the keys of all holders at once. */
 CR_CHECKED cr_code cr_grow_learn(cr_grow *g, const int64_t *id, const uint32_t *seg, int64_t n,
                                  cr_err *err);
+/* cr_grow_found returns the record of key number i of those that were learned last, until
+ * cr_grow_rest; without a row that of all such ids, and *has is false. */
+float *cr_grow_found(const cr_grow *g, int64_t i, bool *has);
 bool cr_grow_due(const cr_grow *g); /* has a step begun whose keys were not learned yet? */
 /* cr_grow_copy writes the weights of n keys, `step` bytes from one to the next, and changes
  * nothing. Any thread may call it. */
 void cr_grow_copy(const cr_grow *g, const int64_t *id, int64_t n, char *rows, size_t step);
-/* cr_grow_counts: do the rules want to know how often an id was seen? */
+/* cr_grow_counts: do the rules want to know how often an id was seen? cr_grow_keeps: do they have
+ * something else that a checkpoint must keep (cr_zch_state.kept)? */
 bool cr_grow_counts(const cr_grow_rules *r);
+bool cr_grow_keeps(const cr_grow_rules *r);
 
 /* cr_grow_rows returns how many ids have rows. */
 int64_t cr_grow_rows(const cr_grow *g);
 /* cr_grow_record returns the record of a key (weights, then state); NULL: it has none. cr_grow_make
  * makes it if needed. cr_grow_drop forgets a key; its record is used for the next new one. */
 float *cr_grow_record(const cr_grow *g, int64_t key);
+int64_t cr_grow_row(cr_grow *g, int64_t key, cr_table **table); /* the same, in a table; -1: none */
 CR_CHECKED cr_code cr_grow_make(cr_grow *g, int64_t key, float **record, cr_err *err);
 bool cr_grow_drop(cr_grow *g, int64_t key);
 /* cr_grow_bytes returns the memory of records and map; cr_grow_row_bytes that of the map of a row,

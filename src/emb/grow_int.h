@@ -5,6 +5,7 @@
 #define CR_EMB_GROW_INT_H
 
 #include "emb/grow.h"
+#include "emb/sketch.h"
 
 /* How often the id of a row was seen, in units of grow_unit, and in which step last. */
 typedef struct grow_note {
@@ -16,6 +17,11 @@ typedef struct grow_wait {
     int64_t key;
     uint32_t count, last;
 } grow_wait;
+
+/* A day of the data, and the first step in which it was known. */
+typedef struct grow_day {
+    int64_t day, step;
+} grow_day;
 
 /* A row, or an id that wants one. */
 typedef struct grow_cand {
@@ -49,6 +55,11 @@ struct cr_grow {
     cr_keymap waits_at;
     grow_wait *waits;
     int64_t n_waits, cap_waits;
+    cr_sketch sketch; /* in the place of waits, where the rules say so */
+    /* Days ascend. The last one is the day of this step; before the first there may have been
+     * others, of which only the newest that is past unseen_days is kept. */
+    grow_day *days;
+    int64_t n_days, cap_days, today; /* today: INT64_MIN: not known */
     grow_cand *cand, *out;
     int64_t cap_cand, cap_out;
     /* the keys of the last pass of training, and their rows; 0: none */
@@ -80,7 +91,10 @@ CR_CHECKED cr_code cr_grow_new_row(cr_grow *g, int64_t key, int64_t *row, cr_err
 /* grow_rules.c. cr_grow_buckets sets up the buckets. cr_grow_arrive gives rows to those of the n
  * keys that have none, as the rules allow, and writes them to row. cr_grow_look looks at the rows
  * whose turn it is. cr_grow_wait adds to what is known of an id without a row. */
-void cr_grow_buckets(cr_grow *g, const cr_shard *shard);
+CR_CHECKED cr_code cr_grow_buckets(cr_grow *g, const cr_shard *shard, cr_err *err);
+int64_t cr_grow_part(const cr_grow *g, int64_t key); /* of the sketch */
+/* cr_grow_note_day: today is known from `step` on. */
+CR_CHECKED cr_code cr_grow_note_day(cr_grow *g, int64_t step, cr_err *err);
 static inline bool cr_grow_ruled(const cr_grow *g) {
     return g->rules.most > 0 || g->rules.admit > 1 || g->rules.chance > 0;
 }

@@ -4,10 +4,12 @@
  * A bucket is a range of keys. Keys of a batch ascend, so those of a bucket are neighbours, and the
  * rows of a bucket are neighbours in the key map: to find the worst of them costs the time of one
  * bucket, whatever the size of the table. Ids of different buckets never compete, which is how a
- * hash table on a GPU does it too.
+ * hash table on a GPU does it too. The parts of a sketch are ranges of buckets, and a shard has
+ * whole ones.
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/rng.h"
 #include "emb/grow_int.h"
@@ -25,9 +27,18 @@ static uint64_t first_key(int64_t bucket, int64_t n) {
     return (uint64_t)(((cr_u128)bucket * CR_KEYS + (cr_u128)n - 1) / (cr_u128)n);
 }
 
+/* Returns how many parts the sketch of a table has. */
+static int64_t parts_of(int64_t buckets) {
+    return buckets < BUCKETS ? buckets : BUCKETS;
+}
+
 int64_t cr_grow_cut(const cr_grow_rules *r, int i, int n) {
-    int64_t all = buckets_of(r);
-    uint64_t key = first_key((int64_t)((cr_u128)all * (cr_u128)i / (cr_u128)n), all);
+    int64_t all = buckets_of(r), bucket = (int64_t)((cr_u128)all * (cr_u128)i / (cr_u128)n);
+    if (r->cells > 0) { /* where a part of the sketch begins */
+        uint64_t parts = (uint64_t)parts_of(all), part = parts * (uint64_t)i / (uint64_t)n;
+        bucket = (int64_t)((part * (uint64_t)all + parts - 1) / parts);
+    }
+    uint64_t key = first_key(bucket, all);
     return key >= CR_KEYS ? INT64_MAX : (int64_t)key;
 }
 
@@ -38,6 +49,13 @@ int64_t cr_grow_bucket(const cr_grow *g, int64_t key) {
     return bucket_of(g, key) - g->bucket0;
 }
 
+static int64_t part_of(const cr_grow *g, int64_t bucket) {
+    return (int64_t)((cr_u128)bucket * (cr_u128)parts_of(g->n_buckets) / (cr_u128)g->n_buckets);
+}
+int64_t cr_grow_part(const cr_grow *g, int64_t key) {
+    return part_of(g, bucket_of(g, key));
+}
+
 /* Returns bucket b's share of n things. */
 static int64_t share(const cr_grow *g, int64_t b, int64_t n) {
     uint64_t at = (uint64_t)b;
@@ -45,7 +63,7 @@ static int64_t share(const cr_grow *g, int64_t b, int64_t n) {
     return (int64_t)(all * (at + 1) / of) - (int64_t)(all * at / of);
 }
 
-void cr_grow_buckets(cr_grow *g, const cr_shard *shard) {
+cr_code cr_grow_buckets(cr_grow *g, const cr_shard *shard, cr_err *err) {
     g->n_buckets = buckets_of(&g->rules);
     g->key0 = shard ? shard->row : 0;
     g->key_end = shard ? shard->end : INT64_MAX;
@@ -53,7 +71,14 @@ void cr_grow_buckets(cr_grow *g, const cr_shard *shard) {
     g->n_here = bucket_of(g, g->key_end - 1) + 1 - g->bucket0;
     size_t size = (size_t)g->n_here * sizeof(uint32_t);
     if (g->rules.most > 0) g->fill = cr_alloc(size, "buckets of a growing table");
-    if (g->rules.admit > 1) g->waiting = cr_alloc(size, "buckets of a growing table");
+    if (g->rules.admit <= 1) return CR_OK;
+    if (g->rules.cells == 0) {
+        g->waiting = cr_alloc(size, "buckets of a growing table");
+        return CR_OK;
+    }
+    int64_t first = part_of(g, g->bucket0), last = part_of(g, g->bucket0 + g->n_here - 1);
+    return cr_sketch_init(&g->sketch, g->rules.cells, g->rules.error, parts_of(g->n_buckets), first,
+                          last + 1 - first, err);
 }
 
 /* ---- ids that wait ---- */
@@ -139,7 +164,8 @@ cr_code cr_grow_wait(cr_grow *g, int64_t key, uint32_t count, uint32_t last, uin
 static double score_of(const cr_grow *g, uint32_t count, uint32_t last) {
     if (g->rules.evict == CR_EVICT_LFU) return count;
     if (g->rules.evict == CR_EVICT_NONE) return 0;
-    float d = (float)(g->now - last + 1), e = (float)g->rules.exponent;
+    int64_t steps = g->now - last + 1; /* a server may have looked ahead of the last step */
+    float d = (float)(steps < 1 ? 1 : steps), e = (float)g->rules.exponent;
     float w = e == 1 ? d : (float)pow((double)d, (double)e);
     return g->rules.evict == CR_EVICT_LRU ? (double)-w : (double)((float)count / w);
 }
@@ -179,7 +205,7 @@ static cr_code let_in(cr_grow *g, const grow_cand *c, cr_err *err) {
     int64_t row;
     CR_TRY(cr_grow_new_row(g, c->key, &row, err));
     if (g->notes) *grow_note_of(g, row) = (grow_note){c->count, c->last};
-    return g->rules.admit > 1 ? stop_waiting(g, c->key, err) : CR_OK;
+    return g->waiting ? stop_waiting(g, c->key, err) : CR_OK;
 }
 
 /* Lets the newcomers of a bucket in. Where there is no room left, each takes the row of the worst
@@ -213,10 +239,13 @@ static cr_code admitted(cr_grow *g, grow_cand *c, bool *yes, cr_err *err) {
         *yes = cr_rng_f64(key, (uint64_t)c->id) < g->rules.chance;
     }
     if (g->rules.admit <= 1 || !*yes) return CR_OK;
-    uint32_t sum;
-    CR_TRY(cr_grow_wait(g, c->key, c->count, c->last, &sum, err));
+    uint32_t sum, unit = grow_unit(g);
+    if (g->rules.cells > 0)
+        sum = unit * cr_sketch_add(&g->sketch, cr_grow_part(g, c->key), c->key, c->count / unit);
+    else
+        CR_TRY(cr_grow_wait(g, c->key, c->count, c->last, &sum, err));
     c->count = sum;
-    *yes = sum / grow_unit(g) >= g->rules.admit;
+    *yes = sum / unit >= g->rules.admit;
     return CR_OK;
 }
 
@@ -271,8 +300,41 @@ cr_code cr_grow_thin(cr_grow *g, cr_err *err) {
     return CR_OK;
 }
 
+/* ---- days ---- */
+
+static bool past(const cr_grow *g, int64_t i) {
+    return g->today - g->days[i].day >= g->rules.unseen_days;
+}
+
+cr_code cr_grow_note_day(cr_grow *g, int64_t step, cr_err *err) {
+    if (g->rules.unseen_days == 0 || g->today == INT64_MIN) return CR_OK;
+    if (g->n_days > 0 && g->days[g->n_days - 1].day >= g->today) return CR_OK;
+    void *p = g->days;
+    cr_code code = cr_grow_room(&p, &g->cap_days, g->n_days + 1, sizeof(grow_day), err);
+    g->days = p;
+    CR_TRY(code);
+    /* what was seen before the first day that is known was seen on this day, as far as we know */
+    g->days[g->n_days] = (grow_day){g->today, g->n_days > 0 ? step : 0};
+    g->n_days++;
+    int64_t drop = 0;
+    while (drop + 1 < g->n_days && past(g, drop + 1))
+        drop++;
+    g->n_days -= drop;
+    memmove(g->days, g->days + drop, (size_t)g->n_days * sizeof(grow_day));
+    return CR_OK;
+}
+
+/* Returns the first step of the oldest day that is not past: ids that were last seen before it go.
+ */
+static int64_t first_kept(const cr_grow *g) {
+    for (int64_t i = 1; i < g->n_days; i++)
+        if (!past(g, i) && past(g, i - 1)) return g->days[i].step;
+    return 0;
+}
+
 typedef struct looking {
     cr_grow *g;
+    int64_t kept; /* ids that were last seen before this step go */
     int64_t n;
     cr_err *err;
     cr_code code;
@@ -284,6 +346,7 @@ static void look_row(void *ctx, uint64_t key, int64_t row) {
     grow_note *n = grow_note_of(g, row);
     if (g->rules.decay < 1) n->count = (uint32_t)((double)n->count * g->rules.decay);
     bool goes = g->rules.unseen > 0 && g->now - n->last >= g->rules.unseen;
+    goes |= n->last < l->kept;
     goes |= (double)n->count < g->rules.least * grow_unit(g);
     if (!goes || l->code != CR_OK) return;
     l->code = room_out(g, l->n + 1, l->err);
@@ -295,7 +358,7 @@ cr_code cr_grow_look(cr_grow *g, cr_err *err) {
     int64_t every = g->rules.interval, first = g->bucket0 + every - 1;
     for (int64_t b = first - (first - g->now % every) % every; b < g->bucket0 + g->n_here;
          b += every) {
-        looking l = {.g = g, .err = err};
+        looking l = {.g = g, .kept = first_kept(g), .err = err};
         cr_keymap_range(&g->map, first_key(b, g->n_buckets), first_key(b + 1, g->n_buckets),
                         look_row, &l);
         CR_TRY(l.code);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "emb/grow_int.h"
 
 #define DIGIT 11 /* bits of a pass of the sort */
@@ -60,9 +61,10 @@ static cr_code put_in_order(cr_grow *g, told *out, cr_err *err) {
     return code;
 }
 
-/* Collective: all holders learn what each has told. n is that of this holder; first[h] becomes the
- * place of holder h's, first[holders] the number of all. */
-static cr_code gather(const cr_meet *meet, told **v, int64_t n, int64_t *first, cr_err *err) {
+/* Collective: all holders learn what each has, in pieces of `size` bytes. n is the number of this
+ * holder's; first[h] becomes the place of holder h's, first[holders] the number of all. */
+static cr_code gather(const cr_meet *meet, void **v, size_t size, int64_t n, int64_t *first,
+                      cr_err *err) {
     first[0] = 0;
     first[1] = n;
     if (!meet) return CR_OK;
@@ -75,11 +77,11 @@ static cr_code gather(const cr_meet *meet, told **v, int64_t n, int64_t *first, 
     for (int h = 0; h < meet->n; h++)
         first[h + 1] = first[h] + counts[h];
     for (int h = 0; h <= meet->n; h++)
-        at[h] = cr_bytes(first[h], sizeof(told));
+        at[h] = cr_bytes(first[h], size);
     void *all;
-    cr_code code = cr_try_alloc(&all, cr_bytes(first[meet->n] + 1, sizeof(told)), what, err);
+    cr_code code = cr_try_alloc(&all, cr_bytes(first[meet->n] + 1, size), what, err);
     if (code == CR_OK) {
-        if (n > 0) memcpy((char *)all + at[meet->self], *v, cr_bytes(n, sizeof(told)));
+        if (n > 0) memcpy((char *)all + at[meet->self], *v, cr_bytes(n, size));
         meet->gather(meet->ctx, all, at);
         cr_free(*v);
         *v = all;
@@ -144,6 +146,29 @@ static cr_code save_waits(const told *v, int64_t n, cr_zch_seen *to, cr_err *err
     return CR_OK;
 }
 
+/* Saves the days and the sketch. The shard with the first keys tells the days, which all know. */
+static cr_code save_kept(const cr_grow *g, const cr_meet *meet, cr_zch_state *out, int64_t *first,
+                         cr_err *err) {
+    void *p;
+    bool keeps = g && cr_grow_keeps(&g->rules), tells = keeps && g->key0 == 0;
+    int64_t days = tells ? 1 + 2 * g->n_days : 0,
+            words = keeps ? g->sketch.n * cr_sketch_words(&g->sketch) : 0;
+    CR_TRY(cr_try_alloc(&p, cr_bytes(days + words + 1, sizeof(int64_t)), what, err));
+    int64_t *v = p;
+    if (tells) v[0] = g->n_days;
+    for (int64_t i = 0; tells && i < g->n_days; i++) {
+        v[1 + 2 * i] = g->days[i].day;
+        v[2 + 2 * i] = g->days[i].step;
+    }
+    if (words > 0) memcpy(v + days, g->sketch.words, (size_t)words * sizeof(*v));
+    cr_code code = gather(meet, &p, sizeof(int64_t), days + words, first, err);
+    int64_t all = first[meet ? meet->n : 1];
+    if (code == CR_OK && all > 0) code = cr_zch_room_kept(all, out, err);
+    if (code == CR_OK && all > 0) memcpy(out->kept, p, (size_t)all * sizeof(*v));
+    cr_free(p);
+    return code;
+}
+
 cr_code cr_grow_save(cr_grow *g, const cr_meet *meet, cr_zch_state *out, int64_t *rows,
                      cr_err *err) {
     int holders = meet ? meet->n : 1, self = meet ? meet->self : 0;
@@ -152,20 +177,20 @@ cr_code cr_grow_save(cr_grow *g, const cr_meet *meet, cr_zch_state *out, int64_t
     void *p = NULL, *w = NULL;
     cr_code code = cr_try_alloc(&p, cr_bytes(n_rows + 1, sizeof(told)), what, err);
     if (code == CR_OK) code = cr_try_alloc(&w, cr_bytes(n_waits + 1, sizeof(told)), what, err);
-    told *v = p, *waits = w;
-    if (code == CR_OK && g) code = put_in_order(g, v, err);
+    if (code == CR_OK && g) code = put_in_order(g, p, err);
     for (int64_t i = 0; code == CR_OK && i < n_waits; i++) {
         const grow_wait *from = &g->waits[i];
-        waits[i] = (told){cr_key_id(from->key), from->count, from->last};
+        ((told *)w)[i] = (told){cr_key_id(from->key), from->count, from->last};
     }
-    if (code == CR_OK) code = gather(meet, &v, n_rows, rows, err);
-    if (code == CR_OK) code = gather(meet, &waits, n_waits, first, err);
+    if (code == CR_OK) code = gather(meet, &p, sizeof(told), n_rows, rows, err);
+    if (code == CR_OK) code = gather(meet, &w, sizeof(told), n_waits, first, err);
     if (code == CR_OK && g) g->first = rows[self];
     if (code == CR_OK) code = cr_zch_room(rows[holders] + 1, first[holders], out, err);
-    if (code == CR_OK) code = save_rows(v, rows[holders], &out->rows, err);
-    if (code == CR_OK) code = save_waits(waits, first[holders], &out->seen, err);
-    cr_free(v);
-    cr_free(waits);
+    if (code == CR_OK) code = save_rows(p, rows[holders], &out->rows, err);
+    if (code == CR_OK) code = save_waits(w, first[holders], &out->seen, err);
+    if (code == CR_OK) code = save_kept(g, meet, out, first, err);
+    cr_free(p);
+    cr_free(w);
     cr_free(first);
     return code;
 }
@@ -214,8 +239,52 @@ static cr_code load_rows(cr_grow *g, const cr_zch_state *s, cr_err *err) {
     return CR_OK;
 }
 
+/* Takes the days and the sketch; false: there is no sketch of this size. */
+static cr_code load_kept(cr_grow *g, const cr_zch_state *s, bool *counts, cr_err *err) {
+    const int64_t *v = s->kept;
+    *counts = false;
+    if (s->n_kept == 0) return CR_OK;
+    int64_t n = v[0];
+    if (n < 0 || n > (s->n_kept - 1) / 2) return wrong(g, "their days are cut off", err);
+    for (int64_t i = 1; i < n; i++)
+        if (v[1 + 2 * i] <= v[2 * i - 1] || v[2 + 2 * i] < v[2 * i])
+            return wrong(g, "their days do not ascend", err);
+    if (g->rules.unseen_days > 0 && n > 0) {
+        void *p = g->days;
+        cr_code code = cr_grow_room(&p, &g->cap_days, n, sizeof(grow_day), err);
+        g->days = p;
+        CR_TRY(code);
+        g->n_days = n;
+        for (int64_t i = 0; i < n; i++)
+            g->days[i] = (grow_day){v[1 + 2 * i], v[2 + 2 * i]};
+        g->today = g->days[n - 1].day;
+    }
+    int64_t words = s->n_kept - 1 - 2 * n;
+    if (g->sketch.words) *counts = cr_sketch_load(&g->sketch, v + 1 + 2 * n, words);
+    if (g->sketch.words && words > 0 && !*counts)
+        CR_WARN("table %s: the ids that wait were counted in a sketch of another size; their "
+                "counts begin anew",
+                g->spec.name);
+    return CR_OK;
+}
+
+/* Takes the counts of ids that wait. */
+static cr_code load_waits(cr_grow *g, const cr_zch_seen *s, bool counted, cr_err *err) {
+    for (int64_t i = 0; g->rules.admit > 1 && i < s->n; i++) {
+        int64_t key = cr_key_of(s->id[i]);
+        uint32_t count = (uint32_t)s->count[i], sum;
+        if (!is_here(g, key) || cr_keymap_find(&g->map, (uint64_t)key) >= 0) continue;
+        if (!g->sketch.words)
+            CR_TRY(cr_grow_wait(g, key, count, (uint32_t)s->last[i], &sum, err));
+        else if (!counted)
+            (void)cr_sketch_add(&g->sketch, cr_grow_part(g, key), key, count / grow_unit(g));
+    }
+    return CR_OK;
+}
+
 cr_code cr_grow_load(cr_grow *g, const cr_zch_state *s, int64_t n, cr_err *err) {
     void *p;
+    bool counted;
     if (s->size > 0 && s->size != n) return wrong(g, "there is another number of rows", err);
     CR_TRY(cr_try_alloc(&p, cr_bytes(n + 1, sizeof(int64_t)), what, err));
     cr_grow_saved(g);
@@ -230,13 +299,6 @@ cr_code cr_grow_load(cr_grow *g, const cr_zch_state *s, int64_t n, cr_err *err) 
     CR_TRY(cr_grow_thin(g, err));
     for (int64_t i = 0; i < n; i++)
         if (g->order[i] >= 0) g->order[i] = cr_keymap_find(&g->map, (uint64_t)g->order[i]);
-    for (int64_t i = 0; g->rules.admit > 1 && i < s->seen.n; i++) {
-        int64_t key = cr_key_of(s->seen.id[i]);
-        uint32_t sum;
-        bool waits = is_here(g, key) && cr_keymap_find(&g->map, (uint64_t)key) < 0;
-        if (waits)
-            CR_TRY(cr_grow_wait(g, key, (uint32_t)s->seen.count[i], (uint32_t)s->seen.last[i], &sum,
-                                err));
-    }
-    return CR_OK;
+    CR_TRY(load_kept(g, s, &counted, err));
+    return load_waits(g, &s->seen, counted, err);
 }

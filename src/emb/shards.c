@@ -532,7 +532,7 @@ static cr_code fetch(void *ctx, const int64_t *id, int64_t n, float *rows, int64
     sharded *t = ctx;
     const cr_shards_way *way = t->of->way;
     if (way) {
-        way->fetch(way->ctx, t->number, id, n, rows, stride, asked);
+        way->fetch(way->ctx, t->number, id, t->set[NOW].seg, n, rows, stride, asked);
         t->of->n_asked[NOW]++;
         return CR_OK;
     }
@@ -576,7 +576,7 @@ static void ask_ahead(void *ctx, const int64_t *id, int64_t n, bool sure) {
     sharded *t = ctx;
     const cr_shards_way *way = t->of->way;
     if (way) {
-        way->ask(way->ctx, t->number, id, n, sure);
+        way->ask(way->ctx, t->number, id, t->set[NEXT].seg, n, sure);
         t->of->n_asked[NEXT]++;
         return;
     }

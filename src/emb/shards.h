@@ -17,13 +17,14 @@ typedef struct cr_shards cr_shards;
 
 /* Another way of rows and gradients than that of the holders' exchanges (docs/design/servers.md).
  * The functions are those of cr_owner, with the number of the table in the order of cr_shards_add.
- * fetched and asked are called once for all tables. */
+ * Id i is seg[i + 1] - seg[i] times in the batch; NULL: the table need not know. fetched and asked
+ * are called once for all tables. */
 typedef struct cr_shards_way {
     void *ctx;
-    void (*fetch)(void *ctx, int table, const int64_t *id, int64_t n, float *rows, int64_t stride,
-                  bool asked);
+    void (*fetch)(void *ctx, int table, const int64_t *id, const uint32_t *seg, int64_t n,
+                  float *rows, int64_t stride, bool asked);
     cr_code (*fetched)(void *ctx, cr_err *err);
-    void (*ask)(void *ctx, int table, const int64_t *id, int64_t n, bool sure);
+    void (*ask)(void *ctx, int table, const int64_t *id, const uint32_t *seg, int64_t n, bool sure);
     cr_code (*asked)(void *ctx, bool *sure, cr_err *err);
 } cr_shards_way;
 /* meet and pool are borrowed. */

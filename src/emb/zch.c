@@ -333,7 +333,7 @@ static cr_code move_in(cr_zch *z, const cand *in, int64_t row, const cand *out, 
 }
 
 typedef struct fresh {
-    void (*f)(void *ctx, int64_t row, int64_t id);
+    void (*f)(void *ctx, int64_t row, int64_t id, int64_t left);
     void *ctx;
 } fresh;
 
@@ -358,7 +358,7 @@ static cr_code update(cr_zch *z, const fresh *f, cr_err *err) {
         z->free -= n;
         for (int64_t i = 0; i < n; i++) {
             CR_TRY(move_in(z, &v[i], z->free + i, NULL, err));
-            f->f(f->ctx, z->free + i, v[i].id);
+            f->f(f->ctx, z->free + i, v[i].id, INT64_MAX);
         }
         return CR_OK;
     }
@@ -377,14 +377,15 @@ static cr_code update(cr_zch *z, const fresh *f, cr_err *err) {
         CR_ASSERT(out < n + left);
         went += v[out].id == INT64_MAX;
         CR_TRY(move_in(z, &v[in], v[out].row, &v[out], err));
-        f->f(f->ctx, v[out].row, v[in].id);
+        f->f(f->ctx, v[out].row, v[in].id, v[out].id);
     }
     z->free -= went; /* free rows leave from the end of their range */
     return CR_OK;
 }
 
-cr_code cr_zch_step(cr_zch *z, const cr_meet *meet, void (*f)(void *ctx, int64_t row, int64_t id),
-                    void *ctx, cr_err *err) {
+cr_code cr_zch_step(cr_zch *z, const cr_meet *meet,
+                    void (*f)(void *ctx, int64_t row, int64_t id, int64_t left), void *ctx,
+                    cr_err *err) {
     z->steps[0]++;
     if (z->steps[0] - z->steps[1] < z->o.interval) return CR_OK;
     z->steps[1] = z->steps[0];

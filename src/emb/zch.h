@@ -50,12 +50,13 @@ void cr_zch_find(const cr_zch *z, const int64_t *ids, int64_t n, int64_t *rows, 
 
 /* A training step: cr_zch_count for each list of ids, then cr_zch_step. cr_zch_step is collective
  * where the batch has several holders (meet not NULL), of which each counts its own ids. Where an
- * update is due it calls fresh for every row that has a new id now. After a failure (no memory) the
- * map may only be freed; the other holders do not hear of it. */
+ * update is due it calls fresh for every row that has a new id now; left is the id that it had,
+ * INT64_MAX: none. After a failure (no memory) the map may only be freed; the other holders do not
+ * hear of it. */
 CR_CHECKED cr_code cr_zch_count(cr_zch *z, const int64_t *ids, int64_t n, cr_err *err);
 CR_CHECKED cr_code cr_zch_step(cr_zch *z, const cr_meet *meet,
-                               void (*fresh)(void *ctx, int64_t row, int64_t id), void *ctx,
-                               cr_err *err);
+                               void (*fresh)(void *ctx, int64_t row, int64_t id, int64_t left),
+                               void *ctx, cr_err *err);
 
 /* ---- what a checkpoint keeps ---- */
 
@@ -74,6 +75,9 @@ typedef struct cr_zch_state {
     cr_zch_rows rows;
     cr_zch_seen seen;
     int64_t steps[2]; /* training steps so far; the step of the last update */
+    /* of a growing table: the number of days that it knows, each with its first step, and the words
+     * of its sketch; n_kept 0: its rules need none of both */
+    int64_t n_kept, *kept;
 } cr_zch_state;
 /* cr_zch_save (collective with meet) copies the state, the same on every holder. cr_zch_room makes
  * room for a state of `size` rows with n_seen counted ids, or changes these numbers; the caller
@@ -83,6 +87,7 @@ typedef struct cr_zch_state {
  * (`first`) keeps what was counted. cr_zch_state_clear frees a state; all zeros is an empty one. */
 CR_CHECKED cr_code cr_zch_save(cr_zch *z, const cr_meet *meet, cr_zch_state *out, cr_err *err);
 CR_CHECKED cr_code cr_zch_room(int64_t size, int64_t n_seen, cr_zch_state *s, cr_err *err);
+CR_CHECKED cr_code cr_zch_room_kept(int64_t n, cr_zch_state *s, cr_err *err);
 CR_CHECKED cr_code cr_zch_load(cr_zch *z, const cr_zch_state *s, bool first, cr_err *err);
 void cr_zch_state_clear(cr_zch_state *s);
 

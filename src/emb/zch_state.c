@@ -13,6 +13,7 @@ static const char what[] = "the state of a zero-collision map";
 void cr_zch_state_clear(cr_zch_state *s) {
     cr_free(s->rows.id);
     cr_free(s->seen.id);
+    cr_free(s->kept);
     *s = (cr_zch_state){0};
 }
 
@@ -33,6 +34,15 @@ cr_code cr_zch_room(int64_t size, int64_t n_seen, cr_zch_state *s, cr_err *err) 
     s->seen = (cr_zch_seen){.n = n_seen, .id = p};
     s->seen.count = s->seen.id + n_seen;
     s->seen.last = s->seen.count + n_seen;
+    return CR_OK;
+}
+
+cr_code cr_zch_room_kept(int64_t n, cr_zch_state *s, cr_err *err) {
+    void *p;
+    CR_TRY(cr_try_alloc(&p, cr_bytes(n + 1, sizeof(int64_t)), what, err));
+    cr_free(s->kept);
+    s->kept = p;
+    s->n_kept = n;
     return CR_OK;
 }
 

@@ -59,11 +59,13 @@ extern const cr_msg cr_dynamicemb_msg;
 typedef struct cr_grow_admit_conf {
     cr_conf_base base;
     uint64_t threshold, max_counters; /* frequency_admission */
-    double probability;               /* probability_admission */
+    uint64_t cells;                   /* sketch_admission */
+    double max_error;
+    double probability; /* probability_admission */
 } cr_grow_admit_conf;
 typedef struct cr_grow_expiry_conf {
     cr_conf_base base;
-    int64_t interval_steps, unseen_steps;
+    int64_t interval_steps, unseen_steps, unseen_days;
     double decay_rate, least_score;
 } cr_grow_expiry_conf;
 typedef struct cr_grow_conf {

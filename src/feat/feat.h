@@ -186,6 +186,14 @@ typedef struct cr_feature_conf {
 
 /* All features of a run plus labels, weights and reserved columns: the columns that a chunk must
  * hold, and how it becomes a batch. */
+typedef enum cr_clock_unit {
+    CR_CLOCK_SECONDS,
+    CR_CLOCK_MILLISECONDS,
+    CR_CLOCK_DAYS,
+    CR_CLOCK_DATE,
+    CR_CLOCK_NONE
+} cr_clock_unit;
+
 typedef struct cr_features {
     cr_feature **v;
     int n, n_sparse, n_dense_seq;
@@ -209,10 +217,21 @@ typedef struct cr_features {
     const char **weights;
     int n_weights;
     int *weight_col;
+    /* The column of data_config.clock_field is read as one more weight, the last one, whose numbers
+     * are days (clock.h). */
+    cr_clock_unit clock_unit; /* CR_CLOCK_NONE: there is none */
     int n_reserved;
     int *reserved_col;
     int split_col; /* the column of data_config.eval_fraction_field; -1: none */
 } cr_features;
+/* cr_features_clock returns which of a batch's weights holds the days of rows; -1: none.
+ * cr_features_row_weights returns how many are weights of rows. */
+static inline int cr_features_clock(const cr_features *fs) {
+    return fs->clock_unit == CR_CLOCK_NONE ? -1 : fs->n_weights - 1;
+}
+static inline int cr_features_row_weights(const cr_features *fs) {
+    return fs->n_weights - (fs->clock_unit != CR_CLOCK_NONE);
+}
 /* cr_features_new builds all features. confs are FeatureConfig structs; with_labels is for train
  * and eval; reserved are columns to carry along (predict). Returns NULL when diag got errors. */
 cr_features *cr_features_new(cr_arena *arena, const cr_msgs *confs, const cr_data_conf *data,

@@ -6,6 +6,7 @@
  * by feature over the whole chunk (columns are contiguous, and the code stays in the cache), and a
  * batch's dense floats are one row-major block that each dense feature fills with its stride.
  */
+#include "feat/clock.h"
 #include "feat/feat_int.h"
 
 #include <inttypes.h>
@@ -168,6 +169,16 @@ static void want_list(builder *b, const cr_data_conf *data, const char *field, c
     *n = (int)names->n;
 }
 
+/* Adds the clock behind the weights. */
+static void want_clock(builder *b, const cr_data_conf *data) {
+    cr_features *fs = b->fs;
+    int n = fs->n_weights++;
+    fs->weights[n] = data->clock_field;
+    fs->weight_col[n] =
+        want(b, data->clock_field, "clock_field", NULL, cr_conf_at(data, "clock_field"));
+    fs->clock_unit = cr_clock_unit_of(data->clock_unit);
+}
+
 static int64_t count_features(const cr_msgs *confs) {
     int64_t n = confs->n;
     for (int64_t i = 0; i < confs->n; i++) {
@@ -197,6 +208,9 @@ cr_features *cr_features_new(cr_arena *arena, const cr_msgs *confs, const cr_dat
         want_list(&b, data, "sample_weight_fields", &data->sample_weight_fields, &fs->weights,
                   &fs->weight_col, &fs->n_weights);
     }
+    fs->clock_unit = CR_CLOCK_NONE;
+    cr_clock_check(fs, data, diag);
+    if (with_labels && *data->clock_field) want_clock(&b, data);
     fs->split_col = -1;
     if (with_labels && data->eval_fraction > 0 && *data->eval_fraction_field)
         fs->split_col = want(&b, data->eval_fraction_field, "eval_fraction_field", NULL,
@@ -344,7 +358,9 @@ void cr_features_check(const void *ctx, const cr_colkind *kinds, cr_diag *diag) 
         f->form = f->type->form(f, kinds[f->col_idx[0]].type, kinds[f->col_idx[0]].depth);
     }
     check_numbers(fs, fs->label_col, fs->labels, fs->n_labels, "label", kinds, diag);
-    check_numbers(fs, fs->weight_col, fs->weights, fs->n_weights, "sample weight", kinds, diag);
+    int n = cr_features_row_weights(fs);
+    check_numbers(fs, fs->weight_col, fs->weights, n, "sample weight", kinds, diag);
+    check_numbers(fs, fs->weight_col + n, fs->weights + n, fs->n_weights - n, "time", kinds, diag);
     const cr_colkind *split = fs->split_col < 0 ? NULL : &kinds[fs->split_col];
     if (split && (split->depth > 0 || split->key >= 0))
         cr_diag_add(diag, CR_SEV_ERROR, CR_EDATA, fs->want[fs->split_col].at,

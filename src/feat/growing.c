@@ -30,6 +30,39 @@ static const cr_msg frequency_msg = {
     .size = sizeof(cr_grow_admit_conf),
     .check = check_frequency,
 };
+static const cr_field sketch_fields[] = {
+    CR_UINT64(cr_grow_admit_conf, threshold, 0, CR_F_REQUIRED,
+              "times that an id must be seen before it gets a row"),
+    CR_UINT64(cr_grow_admit_conf, cells, 1 << 24, 0, "counters of the sketch, 2 bytes each"),
+    CR_FLOAT(cr_grow_admit_conf, max_error, 0, 0, CR_INF, 0,
+             "a count is at most this much too high for 54 of 55 ids; not given: a quarter of "
+             "threshold, at least 1. When a part of the sketch has counted cells / (4 e) times "
+             "this, its counters are halved"),
+    CR_END,
+};
+static void check_sketch(const void *self, cr_diag *diag) {
+    const cr_grow_admit_conf *c = self;
+    if (c->threshold < 1 || c->threshold > UINT16_MAX)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "threshold"),
+                    "threshold of sketch_admission must lie between 1 and %d, the most that a "
+                    "counter holds; use frequency_admission for more",
+                    UINT16_MAX);
+    if (c->cells < 1 << 16 || c->cells > CR_ZCH_MOST)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "cells"),
+                    "cells is %" PRIu64 " and must lie between %d and %" PRIu64
+                    "; frequency_admission counts a few ids exactly",
+                    c->cells, 1 << 16, CR_ZCH_MOST);
+    if (cr_conf_has(c, "max_error") && c->max_error < 1)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "max_error"),
+                    "max_error must be 1 or more; use frequency_admission for exact counts");
+}
+static const cr_msg sketch_msg = {
+    .name = "SketchAdmission",
+    .help = "An id gets a row when it has been seen often enough, counted in a fixed memory",
+    .fields = sketch_fields,
+    .size = sizeof(cr_grow_admit_conf),
+    .check = check_sketch,
+};
 static const cr_field probability_fields[] = {
     CR_FLOAT(cr_grow_admit_conf, probability, 0, 0, 1, CR_F_REQUIRED,
              "chance of an id without a row to get one, in each step that brings it"),
@@ -50,6 +83,7 @@ static const cr_msg probability_msg = {
 };
 static const cr_oneof_member admissions[] = {
     {"frequency_admission", &frequency_msg, &frequency_msg},
+    {"sketch_admission", &sketch_msg, &sketch_msg},
     {"probability_admission", &probability_msg, &probability_msg},
     {NULL, NULL, NULL},
 };
@@ -60,6 +94,9 @@ static const cr_field expiry_fields[] = {
            "training steps in which every row is looked at once"),
     CR_INT(cr_grow_expiry_conf, unseen_steps, 0, 0, CR_U32_MAX, 0,
            "a row goes when its id was not seen for so many training steps; 0: it may stay"),
+    CR_INT(cr_grow_expiry_conf, unseen_days, 0, 0, 100000, 0,
+           "a row goes when its id was not seen for so many days of data_config.clock_field; 0: it "
+           "may stay"),
     CR_FLOAT(cr_grow_expiry_conf, decay_rate, 1, 0, 1, 0,
              "the score of a row, its count, is multiplied by this when it is looked at"),
     CR_FLOAT(cr_grow_expiry_conf, least_score, 0, 0, CR_INF, 0,
@@ -68,9 +105,9 @@ static const cr_field expiry_fields[] = {
 };
 static void check_expiry(const void *self, cr_diag *diag) {
     const cr_grow_expiry_conf *c = self;
-    if (c->unseen_steps == 0 && c->least_score == 0)
+    if (c->unseen_steps == 0 && c->unseen_days == 0 && c->least_score == 0)
         cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, c->base.at,
-                    "expiry lets no row go; set unseen_steps or least_score");
+                    "expiry lets no row go; set unseen_steps, unseen_days or least_score");
 }
 static const cr_msg expiry_msg = {
     .name = "GrowingTableExpiry",

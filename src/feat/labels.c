@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "base/shown.h"
+#include "feat/clock.h"
 #include "feat/feat_int.h"
 #include "feat/number.h"
 
@@ -224,6 +225,20 @@ static cr_code numbers(const cr_chunk *chunk, int col, const char *name, const c
     return CR_OK;
 }
 
+/* Makes days of the times of a clock. */
+static void days(const cr_features *fs, const cr_chunk *chunk, const char *name, const double *x,
+                 const uint8_t *state, float *out, cr_bad *bad) {
+    char text[32];
+    for (int64_t r = 0; r < chunk->n_rows; r++) {
+        double day = cr_clock_day(fs->clock_unit, x[r]);
+        out[r] = isnan(day) ? 0 : (float)day;
+        if (isnan(day) && state[r] == CR_ROW_OK)
+            cr_bad_add(bad, r, cr_line_of(chunk, r),
+                       "column '%s', value '%s': not a time; see data_config.clock_unit", name,
+                       cr_show_f64(text, x[r]));
+    }
+}
+
 cr_code cr_labels_encode(const cr_features *fs, const cr_chunk *chunk, void *scratch,
                          cr_chunk_rows *to, cr_bad *bad, cr_err *err) {
     cr_batch *out = &to->rows;
@@ -246,8 +261,10 @@ cr_code cr_labels_encode(const cr_features *fs, const cr_chunk *chunk, void *scr
     }
     for (int i = 0; i < fs->n_weights; i++) {
         float *w = cr_arena_alloc(a, size);
-        CR_TRY(numbers(chunk, fs->weight_col[i], fs->weights[i], "sample weight", x, state, w, a,
-                       bad, err));
+        bool clock = i == cr_features_clock(fs);
+        CR_TRY(numbers(chunk, fs->weight_col[i], fs->weights[i], clock ? "time" : "sample weight",
+                       x, state, w, a, bad, err));
+        if (clock) days(fs, chunk, fs->weights[i], x, state, w, bad);
         weights[i] = w;
     }
     out->n_labels = fs->n_labels;

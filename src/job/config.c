@@ -10,9 +10,6 @@
 
 #include "conf/conf.h"
 
-static const cr_msg delta_dump_msg =
-    CR_MSG_LATER("DeltaEmbeddingDumpConfig", "Dumps of the rows that changed");
-
 /* ---- TrainConfig ---- */
 #define U32(f, def, flags, help) CR_INT(cr_train_conf, f, def, 0, CR_U32_MAX, flags, help)
 #define HELP_TF32                                                                                  \
@@ -61,9 +58,8 @@ static const cr_field train_fields[] = {
     CR_MSG(cr_train_conf, grad_scaler, &cr_grad_scaler_msg, 0, "scale the loss for FP16"),
     U32(gradient_accumulation_steps, 1, 0, "batches per step of the dense optimizer"),
     CR_MSG(cr_train_conf, grad_clipping, &cr_grad_clip_msg, 0, "limit dense gradients"),
-    CR_K_INSTEAD("delta_embedding_dump_config", &delta_dump_msg,
-                 "nothing would write the changed rows; remove it and use whole checkpoints", 0,
-                 "dump the rows that changed"),
+    CR_MSG(cr_train_conf, delta_embedding_dump_config, &cr_delta_msg, 0,
+           "dump the rows that changed, every so many steps or minutes"),
     CR_UINT64(cr_train_conf, seed, 2026, CR_F_OURS,
               "start of every random number: first weights, dropout, order of rows"),
     CR_INT(

@@ -33,6 +33,17 @@ int cr_strategy_find(const char *name);
  * config ("train_config.servers.key=value"). */
 int cr_servers_flags(cr_arena *a, const char ***out);
 
+typedef enum cr_delta_quant { CR_DELTA_F32, CR_DELTA_INT8 } cr_delta_quant;
+typedef struct cr_delta_conf {
+    cr_conf_base base;
+    int64_t dump_interval_steps;
+    int64_t dump_interval_minutes; /* 0: steps count */
+    const char *output_dir;        /* "": in model_dir */
+    const char *file_prefix;
+    int quant_type; /* cr_delta_quant */
+} cr_delta_conf;
+extern const cr_msg cr_delta_msg;
+
 typedef struct cr_train_conf {
     cr_conf_base base;
     cr_sparse_optim_conf *sparse_optimizer;
@@ -54,6 +65,7 @@ typedef struct cr_train_conf {
     cr_grad_scaler_conf *grad_scaler;                  /* NULL: the loss is not scaled */
     int64_t gradient_accumulation_steps;               /* 0 and 1: none */
     cr_grad_clip_conf *grad_clipping;                  /* NULL: none */
+    cr_delta_conf *delta_embedding_dump_config;        /* NULL: no dumps */
     /* crank only */
     uint64_t seed;
     int64_t lanes; /* power of two, 1..64 */

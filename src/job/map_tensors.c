@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ROW_ID, ROW, COUNT, LAST, STEP, UPDATED, SEEN_ID, SEEN_COUNT, SEEN_LAST, N_KINDS };
+enum { ROW_ID, ROW, COUNT, LAST, STEP, UPDATED, SEEN_ID, SEEN_COUNT, SEEN_LAST, KEPT, N_KINDS };
 #define N_EXPORTED 2
 static const char *const names[N_KINDS] = {[ROW_ID] = "_mch_sorted_raw_ids",
                                            [ROW] = "_mch_remapped_ids_mapping",
@@ -18,7 +18,8 @@ static const char *const names[N_KINDS] = {[ROW_ID] = "_mch_sorted_raw_ids",
                                            [UPDATED] = "_last_eviction_iter",
                                            [SEEN_ID] = "_history_ids",
                                            [SEEN_COUNT] = "_history_counts",
-                                           [SEEN_LAST] = "_history_last_access_iter"};
+                                           [SEEN_LAST] = "_history_last_access_iter",
+                                           [KEPT] = "_days_and_sketch"};
 
 typedef struct part {
     cr_model_table *t;
@@ -36,6 +37,7 @@ static int64_t *numbers(const part *p) {
     case UPDATED: return &s->steps[1];
     case SEEN_ID: return s->seen.id;
     case SEEN_COUNT: return s->seen.count;
+    case KEPT: return s->kept;
     default: return s->seen.last;
     }
 }
@@ -52,6 +54,7 @@ static cr_code fit(void *ctx, int64_t rows, cr_err *err) {
     const part *p = ctx;
     cr_zch_state *s = &p->t->map_state;
     if (p->kind == STEP || p->kind == UPDATED) return CR_OK;
+    if (p->kind == KEPT) return cr_zch_room_kept(rows, s, err);
     if (p->kind < STEP) return cr_zch_room(rows, s->seen.n, s, err);
     return cr_zch_room(s->size, rows, s, err);
 }
@@ -70,16 +73,18 @@ void cr_map_sizes(cr_model *m, const cr_ckpt *c) {
 
 int cr_map_tensors(cr_model_table *t, bool training, cr_arena *a, cr_ckpt_tensor *v) {
     int n = !t->map && !t->grows ? 0 : training ? N_KINDS : N_EXPORTED;
+    if (n == N_KINDS && !(t->grows && cr_model_grown_keeps(t))) n = KEPT;
     for (int k = 0; k < n; k++) {
         part *p = CR_NEW(a, part);
         *p = (part){t, k};
         bool seen = k >= SEEN_ID, one = k == STEP || k == UPDATED;
         v[k] = (cr_ckpt_tensor){.name = cr_arena_printf(a, "%s%s", t->map_name, names[k]),
                                 .n_dims = 1,
-                                .shape = {one        ? 1
-                                          : seen     ? t->map_state.seen.n
-                                          : t->grows ? t->map_state.size
-                                                     : t->n_rows},
+                                .shape = {one         ? 1
+                                          : k == KEPT ? t->map_state.n_kept
+                                          : seen      ? t->map_state.seen.n
+                                          : t->grows  ? t->map_state.size
+                                                      : t->n_rows},
                                 .dtype = CR_DT_I64,
                                 .get_whole = get,
                                 .put_whole = put,

@@ -150,8 +150,11 @@ static void check_free(const cr_job *j, const cr_servers_conf *c, cr_diag *diag)
     if (j->root->model_config->use_pareto_loss_weight)
         refuse(j, j->root->model_config, "use_pareto_loss_weight",
                "use_pareto_loss_weight weighs the losses of a step", diag);
-    if (j->model->n_mapped > 0)
-        refuse(j, c, "strategy", "zch and dynamicemb look at the ids of a step", diag);
+    for (int i = 0; i < j->model->n_tables; i++)
+        if (j->model->tables[i]->owner->zch) {
+            refuse(j, c, "strategy", "zch looks at the ids of a step", diag);
+            break;
+        }
     if (tc->is_profiling)
         refuse(j, tc, "is_profiling", "is_profiling shows the steps of all ranks side by side",
                diag);

@@ -51,7 +51,8 @@ cr_grow_rules cr_grown_rules(const cr_feature *f);
 CR_CHECKED cr_code cr_grown_alloc(cr_model *m, const cr_model_opts *o, cr_model_table *t,
                                   const cr_table_spec *spec, cr_err *err);
 void cr_grown_clear(cr_model_table *t);
-CR_CHECKED cr_code cr_grown_step(cr_model_table *t, cr_err *err);
+CR_CHECKED cr_code cr_grown_step(cr_model_table *t, int64_t day, cr_err *err);
+bool cr_grown_wants_day(const cr_model_table *t);
 void cr_grown_rest(cr_model_table *t);
 CR_CHECKED cr_code cr_grown_save(cr_model_table *t, const cr_meet *meet, cr_err *err);
 void cr_grown_saved(cr_model_table *t);

@@ -57,12 +57,18 @@ static cr_grow_rules grow_rules(const cr_grow_conf *c) {
     if (a && strcmp(c->admission.m->key, "frequency_admission") == 0) {
         r.admit = (int64_t)a->threshold;
         r.waiting = (int64_t)a->max_counters;
+    } else if (a && strcmp(c->admission.m->key, "sketch_admission") == 0) {
+        double least = (double)a->threshold / 4;
+        r.admit = (int64_t)a->threshold;
+        r.cells = (int64_t)a->cells;
+        r.error = cr_conf_has(a, "max_error") ? a->max_error : least > 1 ? least : 1;
     } else if (a) {
         r.chance = a->probability;
     }
     if (c->expiry) {
         r.interval = c->expiry->interval_steps;
         r.unseen = c->expiry->unseen_steps;
+        r.unseen_days = c->expiry->unseen_days;
         r.decay = c->expiry->decay_rate;
         r.least = c->expiry->least_score;
     }
@@ -120,11 +126,12 @@ const char *cr_grown_differ(const cr_feature *a, const cr_feature *b) {
            : x.bucket != y.bucket                           ? "bucket_rows"
            : x.evict != y.evict || x.exponent != y.exponent ? "the eviction policy"
            : x.counts != y.counts                           ? "counts"
+           : x.cells != y.cells || x.error != y.error       ? "sketch_admission"
            : x.admit != y.admit || x.waiting != y.waiting   ? "frequency_admission"
            : x.chance != y.chance                           ? "probability_admission"
            : x.absent[0] != y.absent[0]                     ? "absent_value"
            : x.interval != y.interval || x.unseen != y.unseen || x.decay != y.decay ||
-                   x.least != y.least
+                   x.least != y.least || x.unseen_days != y.unseen_days
                ? "expiry"
                : NULL;
 }
@@ -168,9 +175,30 @@ void cr_grown_clear(cr_model_table *t) {
     t->grow = NULL;
 }
 
-cr_code cr_grown_step(cr_model_table *t, cr_err *err) {
+cr_code cr_grown_step(cr_model_table *t, int64_t day, cr_err *err) {
+    cr_grow *g = t->table.owner->grow;
     t->map_steps++;
-    return t->table.owner->grow ? cr_grow_step(t->table.owner->grow, err) : CR_OK;
+    if (!g) return CR_OK;
+    cr_grow_today(g, day);
+    return cr_grow_step(g, err);
+}
+
+bool cr_model_grown_keeps(const cr_model_table *t) {
+    cr_grow_rules r = cr_grown_rules(t->owner);
+    return cr_grow_keeps(&r);
+}
+
+bool cr_grown_wants_day(const cr_model_table *t) {
+    return t->grows && cr_grown_rules(t->owner).unseen_days > 0;
+}
+
+void cr_model_grown_steps(cr_model *m, const int64_t *before, int64_t steps) {
+    for (int i = 0; i < m->n_tables; i++) {
+        cr_model_table *t = m->tables[i];
+        if (!t->grows) continue;
+        t->map_steps = before[i] + steps;
+        if (t->table.owner->grow) cr_grow_set_steps(t->table.owner->grow, t->map_steps);
+    }
 }
 
 void cr_grown_rest(cr_model_table *t) {

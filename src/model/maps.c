@@ -300,9 +300,10 @@ typedef struct moving {
     const cr_model *m;
     cr_model_table *t;
 } moving;
-static void move_in(void *ctx, int64_t row, int64_t id) {
+static void move_in(void *ctx, int64_t row, int64_t id, int64_t left) {
     const moving *v = ctx;
     first_values(v->m, v->t, row, id, &v->t->init);
+    if (v->m->moved) v->m->moved(v->m->moved_ctx, v->t, id, left);
 }
 
 void cr_model_rest_rows(cr_model *m) {
@@ -315,10 +316,36 @@ void cr_model_rest_rows(cr_model *m) {
     }
 }
 
+/* Collective: returns the day of a step, the latest of the rows of all holders; INT64_MIN: no table
+ * wants to know, or no row tells. */
+static int64_t day_of(const cr_model *m, const cr_batch *b, const cr_meet *meet) {
+    int clock = cr_features_clock(m->features);
+    int64_t day = INT64_MIN;
+    bool wanted = false;
+    for (int i = 0; i < m->n_tables; i++)
+        wanted |= cr_grown_wants_day(m->tables[i]);
+    if (!wanted || clock < 0) return day;
+    for (int64_t r = 0; clock < b->n_weights && r < b->n_rows; r++)
+        if ((int64_t)b->weights[clock][r] > day) day = (int64_t)b->weights[clock][r];
+    if (!meet) return day;
+    int64_t all[CR_MAX_LANES];
+    size_t at[CR_MAX_LANES + 1];
+    for (int h = 0; h <= meet->n; h++)
+        at[h] = (size_t)h * sizeof(int64_t);
+    for (int h = 0; h < meet->n; h++)
+        all[h] = INT64_MIN;
+    all[meet->self] = day;
+    meet->gather(meet->ctx, all, at);
+    for (int h = 0; h < meet->n; h++)
+        if (all[h] > day) day = all[h];
+    return day;
+}
+
 cr_code cr_model_learn_ids(cr_model *m, const cr_batch *b, const cr_meet *meet, cr_err *err) {
+    m->day = day_of(m, b, meet);
     for (int i = 0; i < m->n_tables; i++) {
         cr_model_table *t = m->tables[i];
-        if (t->grows) CR_TRY(cr_grown_step(t, err));
+        if (t->grows) CR_TRY(cr_grown_step(t, m->day, err));
         if (!t->map) continue;
         for (int k = 0; k < m->n_mapped; k++)
             if (m->mapped[k].t == t)

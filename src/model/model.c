@@ -61,7 +61,7 @@ void cr_model_scales(const cr_model *m, const cr_batch *b, const cr_lanes *lanes
 cr_task *cr_add_task(cr_build *b, const char *suffix, cr_node *logits) {
     if (b->n_tasks == CR_MAX_TASKS) CR_BUG("too many tasks");
     cr_task *t = &b->tasks[b->n_tasks++];
-    int field = b->o->with_labels && b->o->features->n_weights > 0 ? 0 : -1;
+    int field = b->o->with_labels && cr_features_row_weights(b->o->features) > 0 ? 0 : -1;
     *t = (cr_task){.suffix = suffix,
                    .logits = logits,
                    .weight = -1,

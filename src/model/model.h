@@ -147,7 +147,12 @@ typedef struct cr_model {
     cr_shards *shards; /* the tables that are cut; NULL: there are none */
     cr_mapped *mapped; /* n_mapped 0: no table has a map */
     int n_mapped;
+    int64_t day;       /* of the step under way (feat/clock.h); INT64_MIN: not known */
     uint64_t map_seed; /* of first values */
+    /* Told of an id that gets a row of a table with zch, and of the one that leaves it (INT64_MAX:
+     * none); NULL: nobody wants to know. */
+    void (*moved)(void *ctx, const struct cr_model_table *t, int64_t came, int64_t left);
+    void *moved_ctx;
 } cr_model;
 
 /* One caller's side of a model: its work of a plan, and the lengths of the sequences in the current
@@ -232,6 +237,9 @@ bool cr_model_maps_ahead(const cr_model *m);
  * It is collective where the batch has several holders; they do not hear of a failure. */
 CR_CHECKED cr_code cr_model_learn_ids(cr_model *m, const cr_batch *b, const cr_meet *meet,
                                       cr_err *err);
+/* cr_model_grown_steps: growing tables have made so many steps more than `before`, which has a
+ * number for each table. For workers of parameter servers, who do not make steps together. */
+void cr_model_grown_steps(cr_model *m, const int64_t *before, int64_t steps);
 /* cr_model_rest_rows ends the maps' step: tables that grow only look ids up from now on. Where such
  * a table only has rows of a file, it sets the last one, that of ids without one, to its
  * constant. */
@@ -244,6 +252,7 @@ cr_placing *cr_model_grown_placing(cr_arena *a, const cr_model_table *t, const i
 float cr_model_absent(const cr_model_table *t);
 /* cr_model_grown_load makes the rows of a table that grows, which map_state has, or without one
  * those of the ids 0 .. rows - 1. It is called before their values are put. */
+bool cr_model_grown_keeps(const cr_model_table *t); /* cr_grow_keeps */
 CR_CHECKED cr_code cr_model_grown_load(cr_model_table *t, int64_t rows, cr_err *err);
 /* cr_model_maps_save (collective with meet) copies the states of all maps to map_state, where
  * checkpoints read them; cr_model_maps_load takes what was loaded there (first: this holder is the

@@ -112,7 +112,7 @@ static int weight_of(cr_build *b, const cr_task_conf *t) {
                        t->weight,
                        t->pareto_min_loss_weight};
     if (t->sample_weight_name[0]) {
-        w.field = find(fs->weights, fs->n_weights, t->sample_weight_name);
+        w.field = find(fs->weights, cr_features_row_weights(fs), t->sample_weight_name);
         if (w.field < 0)
             cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(t, "sample_weight_name"),
                         "'%s' is not among sample_weight_fields; add it there",

@@ -65,6 +65,8 @@ typedef struct loop {
     int64_t sent;        /* bytes that this rank sent in steps */
     int64_t sent_by_all; /* bytes that all ranks sent in rounds */
     bool lost;           /* another run owns model_dir now */
+    int64_t dumped;      /* step of the last dump (dump.c); -1: none */
+    double next_dump;    /* when the next one is due */
 } loop;
 
 /* Is this the process that writes files? Among several ranks it is the first. */
@@ -87,6 +89,12 @@ static inline bool saves_at(const cr_train_conf *tc, int64_t step) {
 
 static inline bool evaluates_at(const cr_train_conf *tc, int64_t step) {
     return tc->eval_interval_steps > 0 && step > 0 && step % tc->eval_interval_steps == 0;
+}
+
+/* Are the changed rows dumped behind a step? */
+static inline bool dumps_at(const cr_train_conf *tc, int64_t step) {
+    const cr_delta_conf *c = tc->delta_embedding_dump_config;
+    return c && c->dump_interval_minutes == 0 && step > 0 && step % c->dump_interval_steps == 0;
 }
 
 /* Is a checkpoint saved after this many epochs? */
@@ -130,5 +138,12 @@ void cr_loop_name(loop *l);
 CR_CHECKED cr_code cr_loop_evaluate_saved(loop *l);
 CR_CHECKED cr_code cr_loop_save_state(loop *l);
 CR_CHECKED cr_code cr_loop_prune(loop *l);
+
+/* ---- dump.c: cr_loop_check_dump finds mistakes and begins; cr_loop_dump (collective) dumps what
+ * changed when it is time; cr_loop_dump_last (collective) what changed since, when training ends.
+ */
+void cr_loop_check_dump(loop *l);
+CR_CHECKED cr_code cr_loop_dump(loop *l);
+CR_CHECKED cr_code cr_loop_dump_last(loop *l);
 
 #endif

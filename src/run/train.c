@@ -122,6 +122,7 @@ static cr_code may_start(loop *l) {
                                                      "config or with --train_input_path"});
     cr_job_check_ema(&l->j, l->diag);
     cr_job_check_servers(&l->j, l->diag);
+    cr_loop_check_dump(l);
     return cr_diag_code(l->diag);
 }
 
@@ -349,7 +350,7 @@ static void take_batch(loop *l, batch_of *out) {
  * last, none is taken: the counts of features are those of rows that were used. */
 static void look_ahead(loop *l) {
     int64_t step = l->step + 1;
-    bool last = saves_at(l->tc, step) || evaluates_at(l->tc, step) ||
+    bool last = saves_at(l->tc, step) || evaluates_at(l->tc, step) || dumps_at(l->tc, step) ||
                 (l->tc->num_steps > 0 && step + 1 >= l->tc->num_steps);
     if (last || !cr_trainer_looks_ahead(l->t)) return;
     take_batch(l, &l->next);
@@ -385,6 +386,7 @@ static cr_code make_step(loop *l, cr_batch *b) {
 
 /* Does what is due behind a step. */
 static cr_code after_step(loop *l) {
+    CR_TRY(cr_loop_dump(l));
     if (saves_at(l->tc, l->step)) CR_TRY(cr_loop_save(l, false));
     return evaluates_at(l->tc, l->step) ? cr_loop_evaluate(l) : CR_OK;
 }
@@ -438,7 +440,7 @@ static void work_round(loop *l, round_end *r) {
         r->steps++;
         r->stop = cr_trainer_round_stops(l->t, l->step);
         if (r->stop || saves_at(l->tc, l->step) || evaluates_at(l->tc, l->step) ||
-            (l->tc->num_steps > 0 && l->step + 1 >= l->tc->num_steps))
+            dumps_at(l->tc, l->step) || (l->tc->num_steps > 0 && l->step + 1 >= l->tc->num_steps))
             return;
     }
 }
@@ -504,6 +506,7 @@ static void meet_round(loop *l, cr_data_pos pos, int64_t first) {
 static cr_code leave(loop *l, bool ended) {
     if (ended) next_epoch(l);
     bool due = is_over(l) || (ended ? ends_save(l->tc, l->epoch) : saves_at(l->tc, l->step));
+    CR_TRY(cr_loop_dump_last(l));
     CR_TRY(cr_loop_save_left(l, due));
     l->res->again = true;
     return cr_diag_err(l->diag,
@@ -663,6 +666,7 @@ static cr_code run(loop *l) {
                 CR_TRY(cr_loop_poll(l));
                 continue;
             }
+            CR_TRY(cr_loop_dump_last(l));
             CR_TRY(cr_loop_save(l, true));
             return stopped(l);
         }
@@ -680,6 +684,7 @@ static cr_code run(loop *l) {
             CR_TRY(cr_loop_poll(l));
             continue;
         }
+        CR_TRY(cr_loop_dump_last(l));
         CR_TRY(cr_loop_save(l, true));
         return stopped(l);
     }
@@ -691,6 +696,7 @@ static cr_code run(loop *l) {
                 "train_config.%s, which is %lld",
                 (long long)l->step, l->tc->num_steps > 0 ? "num_steps" : "num_epochs",
                 (long long)(l->tc->num_steps > 0 ? l->tc->num_steps : l->tc->num_epochs));
+    CR_TRY(cr_loop_dump_last(l));
     /* this also covers a kill between the last step and here */
     bool moved = l->res->steps > 0 || l->epoch != l->saved_epoch || l->saved_by_signal;
     if (l->step >= 0 && moved) CR_TRY(cr_loop_save(l, false));

@@ -368,7 +368,7 @@ static int n_of(const report *r, subject of) {
     const cr_features *fs = r->j.features;
     return of == OF_FEATURE  ? fs->n
            : of == OF_LABEL  ? fs->n_labels
-           : of == OF_WEIGHT ? fs->n_weights
+           : of == OF_WEIGHT ? cr_features_row_weights(fs)
                              : r->n_samples;
 }
 

@@ -56,22 +56,35 @@ size_t cr_ps_row(const cr_ps *p, const ps_block *b, ps_values values) {
     return values == PS_IDS_ONLY ? 0 : (size_t)t->D * (values == PS_WEIGHTS && t->half ? 2 : 4);
 }
 
+static size_t padded(size_t n) {
+    return (n + 7) / 8 * 8;
+}
+
 size_t cr_ps_lay(const cr_ps *p, int server, const int64_t *n, ps_values values, char *at,
                  ps_span *out) {
     int blocks = p->n_blocks[server];
+    const ps_block *b = p->blocks[server];
     size_t off = (size_t)blocks * sizeof(int64_t);
-    if (at && out)
-        for (int k = 0; k < blocks; k++)
-            out[k].n = n[k];
+    bool counts = values == PS_IDS_ONLY || values == PS_DIFFS;
     for (int k = 0; k < blocks; k++) {
-        if (at) out[k].id = (uint32_t *)(void *)(at + off);
-        off += ((size_t)n[k] * sizeof(uint32_t) + 7) / 8 * 8;
+        void *ids = at ? at + off : NULL;
+        if (at) out[k] = (ps_span){.n = n[k]};
+        if (at && b[k].grows) out[k].key = ids;
+        if (at && !b[k].grows) out[k].id = ids;
+        off += padded((size_t)n[k] * (b[k].grows ? sizeof(int64_t) : sizeof(uint32_t)));
+        if (!counts || !b[k].counted) continue;
+        if (at) out[k].times = (uint32_t *)(void *)(at + off);
+        off += padded((size_t)n[k] * sizeof(uint32_t));
     }
     for (int k = 0; k < blocks; k++) {
         if (at) out[k].v = at + off;
-        off += ((size_t)n[k] * cr_ps_row(p, &p->blocks[server][k], values) + 7) / 8 * 8;
+        off += padded((size_t)n[k] * cr_ps_row(p, &b[k], values));
     }
     return off;
+}
+
+size_t cr_ps_answer_size(const cr_ps *p, const ps_block *b, ps_values values, int64_t n) {
+    return padded((size_t)n * (cr_ps_row(p, b, values) + (b->grows ? 1 : 0)));
 }
 
 int64_t cr_ps_part(const ps_block *b, const int64_t *id, int64_t n, int64_t *first) {
@@ -95,10 +108,15 @@ static void list_blocks(cr_ps *p) {
                 const cr_owner *o = t->table.owner;
                 for (int k = 0, held = 0; k < t->placing->n; k++) {
                     if (t->placing->shards[k].holder != p->server[s]) continue;
-                    if (pass)
-                        p->blocks[s][n] =
-                            (ps_block){i, &t->placing->shards[k],
-                                       p->server[s] == p->meet->self ? &o->held[held] : NULL};
+                    if (pass) {
+                        bool here = p->server[s] == p->meet->self;
+                        p->blocks[s][n] = (ps_block){.table = i,
+                                                     .sh = &t->placing->shards[k],
+                                                     .grows = t->grows,
+                                                     .counted = o->counts != NULL,
+                                                     .held = here ? &o->held[held] : NULL,
+                                                     .grow = here ? o->grow : NULL};
+                    }
                     held++;
                     n++;
                 }
@@ -113,7 +131,8 @@ static cr_code check_sizes(const cr_ps *p, cr_err *err) {
     for (int s = 0; s < p->n_servers; s++) {
         int h = p->server[s];
         for (int k = 0; k < p->n_blocks[s]; k++)
-            if (p->blocks[s][k].sh->end - p->blocks[s][k].sh->row > UINT32_MAX)
+            if (!p->blocks[s][k].grows &&
+                p->blocks[s][k].sh->end - p->blocks[s][k].sh->row > UINT32_MAX)
                 return cr_fail(err, CR_ECONF,
                                "table '%s' has more than 2^32 rows on a server; start more servers "
                                "(--ps), or use --strategy sync",
@@ -149,6 +168,7 @@ cr_code cr_ps_new(cr_ps **out, cr_job *j, dense_side *d, cr_err *err) {
     p->serves = p->meet->serves[p->meet->self];
     p->may_lose =
         cr_comm_may_lose(j->comm) && p->n_workers > 1 && strcmp(p->conf->lost_worker, "end") != 0;
+    p->grown = CR_NEW_N(&p->arena, int64_t, p->m->n_tables + 1);
     list_blocks(p);
     cr_code code = check_sizes(p, err);
     if (code == CR_OK) code = p->serves ? cr_ps_server_new(p, err) : cr_ps_worker_new(p, err);
@@ -177,6 +197,8 @@ void cr_ps_begin(cr_ps *p, int64_t first_step, cr_trainer_state base) {
     p->sent = p->j->comm ? cr_comm_sent(p->j->comm) : 0;
     if (p->may_lose && !p->serves) cr_life_spare();
     p->counts = (ps_counts){0};
+    for (int i = 0; i < p->m->n_tables; i++)
+        p->grown[i] = p->m->tables[i]->map_steps;
     if (!p->serves) cr_ps_worker_begin(p);
 }
 
@@ -261,6 +283,7 @@ void cr_ps_end(cr_ps *p, int64_t steps, cr_trainer_state *out) {
     *out = p->base;
     steps = all[first_worker(p)].steps;
     out->sched_steps += steps;
+    cr_model_grown_steps(p->m, p->grown, steps);
     /* in geo every worker makes its own updates */
     int64_t updates = p->strategy == CR_GEO ? steps : sum.pushes;
     out->updates += updates;

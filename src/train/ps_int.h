@@ -42,7 +42,7 @@ typedef struct ps_head {
     int64_t stop; /* ROWS, NEWS: the last step of the round; PS_NO_STOP: not known yet */
     int64_t wish; /* PULL, DELTA: the worker got a signal */
     int64_t takes; /* END: how many TAKE there were */
-    int64_t spare;
+    int64_t day;   /* PULL, DELTA: of the worker's batch; INT64_MIN: not known */
 } ps_head;
 
 typedef struct ps_box { /* a letter, or room for one */
@@ -56,17 +56,23 @@ typedef struct ps_box { /* a letter, or room for one */
 typedef struct ps_block {
     int table;
     const cr_shard *sh;
-    cr_table *held; /* on the server itself */
+    bool grows, counted; /* the table grows, and wants to know how often ids are in a batch */
+    cr_table *held;      /* on the server itself */
+    cr_grow *grow;       /* there, where it grows */
 } ps_block;
 
-/* The part of a letter that belongs to a block: ids, counted from the block's first row, and
- * values. */
+/* The part of a letter that belongs to a block: ids, counted from the block's first row, or keys of
+ * a table that grows; how often each was seen, where somebody wants to know; values. */
 typedef struct ps_span {
     int64_t n;
     uint32_t *id;
+    int64_t *key;
+    uint32_t *times;
     char *v;
 } ps_span;
-typedef enum ps_values { PS_IDS_ONLY, PS_WEIGHTS, PS_FLOATS } ps_values;
+/* What follows the ids: nothing, as in PULL, weights, gradients (PUSH), or differences. How often
+ * ids were seen is told by PULL and by differences. */
+typedef enum ps_values { PS_IDS_ONLY, PS_WEIGHTS, PS_FLOATS, PS_DIFFS } ps_values;
 
 /* Distinct ids of one table, ascending, with D floats each. */
 typedef struct ps_rows {
@@ -107,6 +113,7 @@ struct cr_ps {
     ps_block **blocks; /* by server, in the order of tables, then of rows */
     int *n_blocks;
     int most_blocks;
+    int64_t *grown; /* by table: steps of a table that grows, when the round began */
     /* The others go on when a worker is lost, and `lost` are those that were, behind END. */
     bool may_lose;
     cr_take *lost;
@@ -132,8 +139,24 @@ bool cr_ps_sent(const cr_ps *p, ps_box *b); /* may the box be used again? It doe
  * at NULL nothing is set. Returns the bytes of all. */
 size_t cr_ps_lay(const cr_ps *p, int server, const int64_t *n, ps_values values, char *at,
                  ps_span *out);
-/* Bytes of the values of one row in a block. */
+/* Bytes of the values of one row in a block, and of those of n rows in an answer, padded. In an
+ * answer a byte for each key of a table that grows follows its values: has it a row? */
 size_t cr_ps_row(const cr_ps *p, const ps_block *b, ps_values values);
+size_t cr_ps_answer_size(const cr_ps *p, const ps_block *b, ps_values values, int64_t n);
+static inline char *cr_ps_flags(const cr_ps *p, const ps_block *b, ps_values values, int64_t n,
+                                char *v) {
+    return v + (size_t)n * cr_ps_row(p, b, values);
+}
+/* Writes a row, which lies in the block, as id number i of a span; the way back. */
+static inline void cr_ps_put_id(const ps_block *b, const ps_span *s, int64_t i, int64_t row) {
+    if (b->grows)
+        s->key[i] = row;
+    else
+        s->id[i] = (uint32_t)(row - b->sh->row);
+}
+static inline int64_t cr_ps_id(const ps_block *b, const ps_span *s, int64_t i) {
+    return b->grows ? s->key[i] : b->sh->row + s->id[i];
+}
 /* The rows of a list that lie in a block: [*first, *first + return value). */
 int64_t cr_ps_part(const ps_block *b, const int64_t *id, int64_t n, int64_t *first);
 
@@ -193,10 +216,12 @@ struct ps_worker {
     /* of the training thread alone */
     struct {
         const int64_t *id;
+        const uint32_t *seg; /* id i was seen seg[i + 1] - seg[i] times; NULL: nobody asks */
         int64_t n;
         float *rows;
         int64_t stride;
-    } * want; /* by table */
+        char *has; /* [n] becomes 1 for each key that has a row; NULL: no matter */
+    } * want;      /* by table */
     bool ahead, unsure;
     int64_t *count; /* room for the numbers of a letter */
     ps_span *span, *from;

@@ -213,7 +213,7 @@ static void write_rows(cr_ps *p, int s, const ps_entry *e, char *at, ps_span *sp
         const ps_rows *r = &e->rows[b->table];
         int64_t D = p->m->tables[b->table]->D, first, n = cr_ps_part(b, r->id, r->n, &first);
         for (int64_t i = 0; i < n; i++)
-            span[k].id[i] = (uint32_t)(r->id[first + i] - b->sh->row);
+            cr_ps_put_id(b, &span[k], i, r->id[first + i]);
         memcpy(span[k].v, r->v + first * D, (size_t)(n * D) * sizeof(float));
     }
 }

@@ -38,8 +38,8 @@ struct ps_server {
     bool wish;
     cr_sink *sinks; /* by block */
     float **scratch;
-    void *ids;
-    size_t cap_ids;
+    void *ids, *seg; /* rows of a PUSH; how often keys were seen */
+    size_t cap_ids, cap_seg;
     ps_span *span;
     /* of the letter under way */
     const cr_optim_step *steps;
@@ -78,7 +78,7 @@ cr_code cr_ps_server_new(cr_ps *p, cr_err *err) {
         cr_table *t = own(p)[k].held;
         t->optim_group = p->m->tables[own(p)[k].table]->table.optim_group;
         if (!t->trainable || !t->optim) continue;
-        s->sinks[k] = cr_table_sink(t);
+        s->sinks[k] = t->owner ? t->owner->sink : cr_table_sink(t);
         if (s->sinks[k].scratch > scratch) scratch = s->sinks[k].scratch;
     }
     int threads = cr_pool_threads(p->j->pool);
@@ -99,6 +99,7 @@ void cr_ps_server_free(cr_ps *p) {
     for (int h = 0; s->order && h < p->meet->n; h++)
         cr_free(s->order[h].mem);
     cr_free(s->ids);
+    cr_free(s->seg);
     cr_free(s->pieces);
 }
 
@@ -137,9 +138,16 @@ static void copy_rows(void *ctx, int64_t item, int thread) {
     const struct piece *q = &p->s->pieces[item];
     const ps_span *sp = &p->s->span[q->block];
     const cr_table *t = own(p)[q->block].held;
-    size_t bytes = cr_ps_row(p, &own(p)[q->block], PS_WEIGHTS);
-    for (int64_t i = q->first; i < q->first + q->n; i++)
-        memcpy(sp->v + (size_t)i * bytes, cr_table_row(t, (int64_t)sp->id[i]), bytes);
+    const ps_block *b = &own(p)[q->block];
+    size_t bytes = cr_ps_row(p, b, PS_WEIGHTS);
+    char *has = cr_ps_flags(p, b, PS_WEIGHTS, sp->n, sp->v);
+    for (int64_t i = q->first; i < q->first + q->n; i++) {
+        bool known;
+        const float *row =
+            b->grow ? cr_grow_found(b->grow, i, &known) : cr_table_row(t, (int64_t)sp->id[i]);
+        memcpy(sp->v + (size_t)i * bytes, row, bytes);
+        if (b->grow) has[i] = (char)known;
+    }
 }
 
 static void apply_rows(void *ctx, int64_t item, int thread) {
@@ -161,8 +169,11 @@ static void add_rows(void *ctx, int64_t item, int thread) {
     const struct piece *q = &p->s->pieces[item];
     const ps_span *sp = &p->s->span[q->block];
     const cr_table *t = own(p)[q->block].held;
+    cr_grow *g = own(p)[q->block].grow;
     for (int64_t i = q->first; i < q->first + q->n; i++) {
-        float *w = cr_table_row(t, (int64_t)sp->id[i]);
+        bool known = true;
+        float *w = g ? cr_grow_found(g, i, &known) : cr_table_row(t, (int64_t)sp->id[i]);
+        if (!known) continue; /* the difference of an id without a row goes nowhere */
         const float *d = (const float *)(const void *)sp->v + i * t->D;
         for (int64_t c = 0; c < t->D; c++)
             w[c] += d[c];
@@ -173,6 +184,35 @@ static void add_rows(void *ctx, int64_t item, int thread) {
 static size_t read_spans(cr_ps *p, char *at, ps_values values) {
     int me = p->index[p->meet->self];
     return cr_ps_lay(p, me, (const int64_t *)(const void *)at, values, at, p->s->span);
+}
+
+/* ---- tables that grow ---- */
+
+/* Lets the growing tables learn the keys of a letter. Their step is the newest that any worker has
+ * come to. */
+static cr_code learn_keys(cr_ps *p, const ps_head *h, cr_err *err) {
+    ps_server *s = p->s;
+    for (int k = 0; k < n_own(p); k++) {
+        const ps_block *b = &own(p)[k];
+        const ps_span *sp = &s->span[k];
+        if (!b->grow) continue;
+        if (sp->times) {
+            CR_TRY(cr_ps_room(&s->seg, &s->cap_seg, (size_t)(sp->n + 1) * sizeof(uint32_t), err));
+            uint32_t *seg = s->seg;
+            seg[0] = 0;
+            for (int64_t i = 0; i < sp->n; i++)
+                seg[i + 1] = seg[i] + sp->times[i];
+        }
+        cr_grow_today(b->grow, h->day);
+        CR_TRY(cr_grow_step_to(b->grow, p->grown[b->table] + h->step - p->first_step + 1, err));
+        CR_TRY(cr_grow_learn(b->grow, sp->key, sp->times ? s->seg : NULL, sp->n, err));
+    }
+    return CR_OK;
+}
+
+static void rest_keys(const cr_ps *p) {
+    for (int k = 0; k < n_own(p); k++)
+        if (own(p)[k].grow) cr_grow_rest(own(p)[k].grow);
 }
 
 /* ---- answers ---- */
@@ -229,22 +269,29 @@ static float *slice(const cr_ps *p) {
     return p->m->graph.params + p->slice[p->meet->self];
 }
 
+/* Says where the rows of an answer lie, from v on, and returns what lies behind them. */
+static char *lay_answer(cr_ps *p, char *v, ps_values values) {
+    for (int k = 0; k < n_own(p); k++) {
+        p->s->span[k].v = v;
+        v += cr_ps_answer_size(p, &own(p)[k], values, p->s->span[k].n);
+    }
+    return v;
+}
+
 static cr_code send_rows(cr_ps *p, int worker, const ps_head *h, cr_err *err) {
     ps_server *s = p->s;
     ps_box *b;
     char *at = s->in.mem + sizeof(*h);
     if (p->strategy != CR_GEO) note_step(p, h);
     (void)read_spans(p, at, PS_IDS_ONLY);
+    CR_TRY(learn_keys(p, h, err));
     size_t n = sizeof(*h);
     for (int k = 0; k < n_own(p); k++)
-        n += ((size_t)s->span[k].n * cr_ps_row(p, &own(p)[k], PS_WEIGHTS) + 7) / 8 * 8;
+        n += cr_ps_answer_size(p, &own(p)[k], PS_WEIGHTS, s->span[k].n);
     CR_TRY(answer_box(p, worker, ANSWER_ROWS, n, &b, err));
-    char *v = b->mem + sizeof(*h);
-    for (int k = 0; k < n_own(p); k++) {
-        s->span[k].v = v;
-        v += ((size_t)s->span[k].n * cr_ps_row(p, &own(p)[k], PS_WEIGHTS) + 7) / 8 * 8;
-    }
+    (void)lay_answer(p, b->mem + sizeof(*h), PS_WEIGHTS);
     CR_TRY(each_piece(p, copy_rows, err));
+    rest_keys(p);
     ps_head answer = head_of(p, PS_ROWS);
     memcpy(b->mem, &answer, sizeof answer);
     post_answer(p, b, worker);
@@ -267,7 +314,8 @@ static cr_code take_delta(cr_ps *p, int worker, const ps_head *h, cr_err *err) {
     ps_box *b;
     char *at = s->in.mem + sizeof(*h);
     note_step(p, h);
-    size_t used = read_spans(p, at, PS_FLOATS), n = sizeof(*h);
+    size_t used = read_spans(p, at, PS_DIFFS), n = sizeof(*h);
+    CR_TRY(learn_keys(p, h, err));
     CR_TRY(each_piece(p, add_rows, err));
     const float *d = (const float *)(const void *)(at + used);
     float *w = slice(p);
@@ -276,14 +324,11 @@ static cr_code take_delta(cr_ps *p, int worker, const ps_head *h, cr_err *err) {
     p->counts.batches += h->count;
     p->counts.pushes++;
     for (int k = 0; k < n_own(p); k++)
-        n += ((size_t)s->span[k].n * cr_ps_row(p, &own(p)[k], PS_FLOATS) + 7) / 8 * 8;
+        n += cr_ps_answer_size(p, &own(p)[k], PS_FLOATS, s->span[k].n);
     CR_TRY(answer_box(p, worker, ANSWER_ROWS, n + slice_bytes(p), &b, err));
-    char *v = b->mem + sizeof(*h);
-    for (int k = 0; k < n_own(p); k++) {
-        s->span[k].v = v;
-        v += ((size_t)s->span[k].n * cr_ps_row(p, &own(p)[k], PS_FLOATS) + 7) / 8 * 8;
-    }
+    char *v = lay_answer(p, b->mem + sizeof(*h), PS_FLOATS);
     CR_TRY(each_piece(p, copy_rows, err));
+    rest_keys(p);
     memcpy(v, w, slice_bytes(p));
     ps_head answer = head_of(p, PS_NEWS);
     memcpy(b->mem, &answer, sizeof answer);
@@ -322,7 +367,7 @@ static cr_code take_push(cr_ps *p, const ps_head *h, cr_err *err) {
         CR_TRY(cr_ps_room(&s->ids, &s->cap_ids, (size_t)n * sizeof(int64_t), err));
         for (int k = 0; k < n_own(p); k++)
             for (int64_t i = 0; i < s->span[k].n; i++)
-                ((int64_t *)s->ids)[s->first[k] + i] = own(p)[k].sh->row + s->span[k].id[i];
+                ((int64_t *)s->ids)[s->first[k] + i] = cr_ps_id(&own(p)[k], &s->span[k], i);
         CR_TRY(each_piece(p, apply_rows, err));
     }
     cr_dense_take(p->dense, p->j->pool, (const float *)(const void *)at);

@@ -17,10 +17,12 @@ static ps_box *boxes(cr_ps *p) {
 
 /* ---- rows ---- */
 
-static void fetch(void *ctx, int table, const int64_t *id, int64_t n, float *rows, int64_t stride,
-                  bool asked) {
+static void fetch(void *ctx, int table, const int64_t *id, const uint32_t *seg, int64_t n,
+                  float *rows, int64_t stride, bool asked) {
     ps_worker *w = ((cr_ps *)ctx)->w;
     w->want[table].id = id;
+    w->want[table].seg = seg;
+    w->want[table].has = NULL;
     w->want[table].n = n;
     w->want[table].rows = rows;
     w->want[table].stride = stride;
@@ -39,7 +41,10 @@ static cr_code ask_rows(cr_ps *p, int64_t step, cr_err *err) {
         }
         size_t n = cr_ps_lay(p, s, w->count, PS_IDS_ONLY, NULL, NULL);
         CR_TRY(cr_ps_fit(&w->pull.out[s], sizeof(ps_head) + n, err));
-        ps_head h = {.kind = PS_PULL, .step = step, .wish = cr_stop_requested != 0};
+        ps_head h = {.kind = PS_PULL,
+                     .step = step,
+                     .wish = cr_stop_requested != 0,
+                     .day = p->m->day};
         char *at = w->pull.out[s].mem;
         memcpy(at, &h, sizeof h);
         at += sizeof h;
@@ -49,8 +54,11 @@ static cr_code ask_rows(cr_ps *p, int64_t step, cr_err *err) {
             const ps_block *b = &p->blocks[s][k];
             const int64_t *id = w->want[b->table].id;
             int64_t m = cr_ps_part(b, id, w->want[b->table].n, &first);
+            const uint32_t *seg = w->want[b->table].seg;
             for (int64_t i = 0; i < m; i++)
-                w->span[k].id[i] = (uint32_t)(id[first + i] - b->sh->row);
+                cr_ps_put_id(b, &w->span[k], i, id[first + i]);
+            for (int64_t i = 0; w->span[k].times && i < m; i++)
+                w->span[k].times[i] = seg[first + i + 1] - seg[first + i];
         }
     }
     cr_ps_ask(p, &w->pull);
@@ -62,7 +70,7 @@ static cr_code take_rows(cr_ps *p, cr_err *err) {
     ps_worker *w = p->w;
     CR_TRY(cr_ps_answer(p, &w->pull, err));
     for (int s = 0; s < p->n_servers; s++) {
-        const char *v = w->pull.in[s].mem;
+        char *v = w->pull.in[s].mem;
         ps_head h = {0};
         if (!w->fake) memcpy(&h, v, sizeof h);
         w->seen[s] = h.count;
@@ -78,7 +86,10 @@ static cr_code take_rows(cr_ps *p, cr_err *err) {
                 else
                     memcpy(to, v + (size_t)i * bytes, bytes);
             }
-            if (!w->fake) v += ((size_t)n * bytes + 7) / 8 * 8;
+            if (b->grows && w->want[b->table].has)
+                memcpy(w->want[b->table].has + first, cr_ps_flags(p, b, PS_WEIGHTS, n, v),
+                       (size_t)n);
+            if (!w->fake) v += cr_ps_answer_size(p, b, PS_WEIGHTS, n);
         }
     }
     return cr_ps_talk_idle(p, &w->pull, err);
@@ -102,9 +113,11 @@ static cr_code fetched(void *ctx, cr_err *err) {
     return stopped(p, err);
 }
 
-static void ask(void *ctx, int table, const int64_t *id, int64_t n, bool sure) {
+static void ask(void *ctx, int table, const int64_t *id, const uint32_t *seg, int64_t n,
+                bool sure) {
     ps_worker *w = ((cr_ps *)ctx)->w;
     w->want[table].id = id;
+    w->want[table].seg = seg;
     w->want[table].n = n;
     w->unsure |= !sure;
 }

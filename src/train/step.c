@@ -12,6 +12,7 @@
 #include "base/cpu.h"
 #include "base/kill_point.h"
 #include "base/log.h"
+#include "train/delta.h"
 #include "train/train_int.h"
 
 /* A scale this low means that the loss itself is broken. */
@@ -31,8 +32,9 @@ struct cr_trainer {
     cr_model_work *next;
     cr_updater *up;
     dense_side *dense;
-    cr_ps *ps;      /* NULL: every step is one of all holders */
-    pareto *pareto; /* NULL: losses are added as they are */
+    cr_ps *ps;       /* NULL: every step is one of all holders */
+    cr_delta *delta; /* NULL: no dumps */
+    pareto *pareto;  /* NULL: losses are added as they are */
     cr_clip_type clip;
     double norm_type;
     float max_gradient;
@@ -86,6 +88,7 @@ cr_code cr_trainer_new(cr_trainer **out, cr_job *j, cr_err *err) {
     if (code == CR_OK) code = cr_dense_new(&t->dense, j, t->w->w, err);
     if (code == CR_OK) code = cr_pareto_new(&t->pareto, j, t->w, err);
     if (code == CR_OK && j->strategy != CR_SYNC) code = cr_ps_new(&t->ps, j, t->dense, err);
+    if (code == CR_OK) code = cr_delta_new(&t->delta, j, err);
     t->sliced = po.meet && !t->pareto && !wants_grads(tc);
     if (code == CR_OK && t->sliced) code = cr_work_slice(t->w->w, cr_dense_slices(t->dense), err);
     if (code != CR_OK) {
@@ -122,6 +125,7 @@ cr_code cr_trainer_new(cr_trainer **out, cr_job *j, cr_err *err) {
 void cr_trainer_free(cr_trainer *t) {
     if (!t) return;
     cr_ps_free(t->ps); /* its thread first */
+    cr_delta_free(t->delta);
     cr_updater_free(t->up);
     cr_dense_free(t->dense);
     cr_pareto_free(t->pareto);
@@ -328,7 +332,10 @@ static cr_code run_model(cr_trainer *t, const cr_batch *b, cr_run *run, cr_err *
 
 cr_code cr_trainer_step(cr_trainer *t, const cr_batch *b, int64_t step, cr_err *err) {
     double t0 = cr_now();
-    CR_TRY(cr_job_alone(t->j, cr_model_learn_ids(t->m, b, t->j->meet, err), err));
+    /* workers of parameter servers are in steps of their own */
+    const cr_meet *meet = t->ps ? NULL : t->j->meet;
+    const cr_batch *loaded = b;
+    CR_TRY(cr_job_alone(t->j, cr_model_learn_ids(t->m, b, meet, err), err));
     CR_TRY(cr_job_alone(t->j, map_batch(t, &b, err), err));
     if (t->ps) CR_TRY(cr_job_alone(t->j, cr_ps_refresh(t->ps, step, err), err));
     cr_model_scales(t->m, b, cr_plan_lanes(t->plan), t->scale);
@@ -357,12 +364,18 @@ cr_code cr_trainer_step(cr_trainer *t, const cr_batch *b, int64_t step, cr_err *
     cr_model_rest_rows(t->m);
     cr_pool_stage(t->j->pool, CR_STAGE_NONE);
     if (code != CR_OK) return code;
+    if (t->delta) CR_TRY(cr_job_alone(t->j, cr_delta_note(t->delta, loaded, t->up, err), err));
     cr_label_watch_step(&t->labels, b);
     double t3 = cr_now();
     t->times.group += t1 - t0;
     t->times.step += t2 - t1;
     t->times.update += t3 - t2;
     return CR_OK;
+}
+
+cr_code cr_trainer_dump(cr_trainer *t, int64_t step, cr_err *err) {
+    if (!t->delta) return CR_OK;
+    return cr_job_alone(t->j, cr_delta_write(t->delta, step, err), err);
 }
 
 double cr_trainer_loss(const cr_trainer *t, int k) {

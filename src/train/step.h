@@ -10,7 +10,8 @@ typedef struct cr_trainer cr_trainer;
 CR_CHECKED cr_code cr_trainer_new(cr_trainer **out, cr_job *j, cr_err *err);
 void cr_trainer_free(cr_trainer *t);
 /* cr_trainer_step runs forward, backward and the update. It fails when the loss is not finite (the
- * weights are then as before the step). It allocates nothing once the largest batch was seen. */
+ * weights are then as before the step). It allocates nothing once the largest batch was seen, but
+ * for tables that grow and the ids of a dump. */
 CR_CHECKED cr_code cr_trainer_step(cr_trainer *t, const cr_batch *b, int64_t step, cr_err *err);
 /* cr_trainer_ahead is called before a step, with the batch of the step after it, so that the ids of
  * tables on other ranks travel meanwhile. All ranks call it or none does. next NULL: this rank does
@@ -43,6 +44,9 @@ bool cr_trainer_round_stops(const cr_trainer *t, int64_t step);
 CR_CHECKED cr_code cr_trainer_round_meet(cr_trainer *t, int64_t step, cr_takes *more, cr_err *err);
 void cr_trainer_round_end(cr_trainer *t, int64_t steps);
 int64_t cr_trainer_round_sent(const cr_trainer *t); /* bytes that all ranks have sent in it */
+/* cr_trainer_dump (collective) writes the rows that changed since the last dump (delta.h), where
+ * the config asks for it. */
+CR_CHECKED cr_code cr_trainer_dump(cr_trainer *t, int64_t step, cr_err *err);
 double cr_trainer_loss(const cr_trainer *t, int k); /* loss k of the last step */
 double cr_trainer_total(const cr_trainer *t);       /* all losses together, with their weights */
 cr_updater *cr_trainer_updater(const cr_trainer *t);

@@ -40,10 +40,13 @@ static const cr_pq_type types[] = {[CR_COL_I32] = CR_PQ_I32,
                                    [CR_COL_F32] = CR_PQ_F32,
                                    [CR_COL_F64] = CR_PQ_F64};
 
-static void add_leaf(cr_pq_meta *m, const char *name, cr_pq_rep rep, cr_coltype t) {
-    cr_pq_kind kind = t == CR_COL_STR ? CR_PQ_STRING : CR_PQ_PHYSICAL;
-    m->nodes[m->n_nodes++] = (cr_pq_node){
-        .name = name, .type = types[t], .rep = rep, .logical = {.kind = kind}, .field_id = -1};
+static void add_leaf(cr_pq_meta *m, const char *name, cr_pq_rep rep, cr_coltype t, bool bytes) {
+    cr_pq_kind kind = t == CR_COL_STR ? CR_PQ_STRING : bytes ? CR_PQ_INT : CR_PQ_PHYSICAL;
+    m->nodes[m->n_nodes++] = (cr_pq_node){.name = name,
+                                          .type = types[t],
+                                          .rep = rep,
+                                          .logical = {.kind = kind, .bits = bytes ? 8 : 0},
+                                          .field_id = -1};
 }
 
 static void add_column(cr_pq_meta *m, const cr_sink_col *c) {
@@ -61,8 +64,8 @@ static void add_column(cr_pq_meta *m, const cr_sink_col *c) {
     if (k->key >= 0) {
         add_node(m, name, rep, CR_PQ_MAP, 1);
         add_node(m, "key_value", CR_PQ_REPEATED, CR_PQ_PHYSICAL, 2);
-        add_leaf(m, "key", CR_PQ_REQUIRED, (cr_coltype)k->key);
-        add_leaf(m, "value", rep, k->type);
+        add_leaf(m, "key", CR_PQ_REQUIRED, (cr_coltype)k->key, false);
+        add_leaf(m, "value", rep, k->type, false);
         return;
     }
     for (int d = 0; d < k->depth; d++) {
@@ -70,7 +73,7 @@ static void add_column(cr_pq_meta *m, const cr_sink_col *c) {
         add_node(m, "list", CR_PQ_REPEATED, CR_PQ_PHYSICAL, 1);
         name = "element";
     }
-    add_leaf(m, name, rep, k->type);
+    add_leaf(m, name, rep, k->type, c->bytes);
 }
 
 cr_code cr_pq_sink_open(cr_pq_sink **out, const char *path, const cr_sink_col *cols, int n_cols,

@@ -14,6 +14,7 @@ typedef struct cr_sink_col {
     const char *name;
     cr_colkind kind; /* stored, or type, depth, key */
     bool required;   /* not stored: has no nulls at any depth */
+    bool bytes;      /* CR_COL_I32: its numbers are those of a byte, 0 to 255 */
 } cr_sink_col;
 
 typedef struct cr_pq_sink cr_pq_sink;

@@ -121,3 +121,61 @@ bad 's/lfu: {}/lfu: {}, lru: {}/' "bad.yaml:21:...lru..."
 bad 's/adagrad_optimizer: {lr: 0.05}/adam_optimizer: {lr: 0.05, mode: DENSE}/' "bad.yaml:21:...: feature 'user': the optimizer ... moves every row of a table in each step..."
 bad 's/growing: {max_rows: 30/pretrained_path: one, &/' "bad.yaml:21:...: feature 'user': no row of its table belongs to an id yet..."
 bad 's/growing: {max_rows: 30/embedding_name: item_emb, &/' "bad.yaml:22:...: features 'user' and 'item' share the table 'item_emb' but differ in ..."
+
+# days unseen, counted by a clock in the data: ids that are not seen for two days of it go, whatever the machine's own clock says
+awk -F, 'BEGIN { OFS = "," } NR == 1 { print $0, "time"; next } { day = int((NR - 2) / 120); if (day >= 3 && $2 % 2 == 0) $2 = $2 + 1; print $0, 1735689600 + 86400 * day + NR }' train.csv >days_train.csv
+awk -F, 'BEGIN { OFS = "," } NR == 1 { print $0, "time"; next } { print $0, 1735689600 }' eval.csv >days_eval.csv
+sed 's/growing: {}/growing: {expiry: {unseen_days: 2, interval_steps: 2}}/; s/ train.csv/ days_train.csv/; s/ eval.csv/ days_eval.csv/
+     s/^  label_fields: .*/&\n  clock_field: time/; s/num_epochs: 2/num_epochs: 1/' grow.yaml >days.yaml
+run crank train days.yaml --model_dir days --threads 1
+ends 0
+run crank params days --table user_emb --top 50
+ends 0
+has_out "table user_emb: 25 ids have rows"
+rm -rf model
+may_be_killed=yes
+CRANK_TEST_KILL=step:25 run crank train days.yaml --threads 3
+ends 137
+run crank train days.yaml --continue_train --threads 3
+ends 0
+same_weights days model
+run crank train days.yaml --model_dir no --set data_config.clock_field=''
+ends 2
+has_err "...feature 'user': unseen_days counts days of the data, and nothing tells the time of a row; name its column in data_config.clock_field, or use unseen_steps"
+run crank train days.yaml --model_dir no --set data_config.clock_unit=HOURS
+ends 2
+has_err "...unknown clock_unit 'HOURS'; use SECONDS or MILLISECONDS since 1970, DAYS, or DATE for numbers like 20260131"
+run crank train days.yaml --model_dir no --set data_config.clock_unit=MILLISECONDS
+ends 0
+run crank train days.yaml --model_dir no2 --set data_config.clock_unit=DATE
+ends 3
+has_err "...column 'time', value '...': not a time; see data_config.clock_unit..."
+
+# a sketch counts the ids that wait; with so few ids, and counters that are never halved, as exactly as counters do
+sed 's/growing: {}/growing: {sketch_admission: {threshold: 12, cells: 65536, max_error: 1000000}}/' grow.yaml >sketch.yaml
+sed 's/growing: {}/growing: {frequency_admission: {threshold: 12}}/' grow.yaml >exact.yaml
+run crank train sketch.yaml --model_dir sketch --threads 1
+ends 0
+run crank train exact.yaml --model_dir exact --threads 1
+ends 0
+same sketch/train_eval_result_v2.txt exact/train_eval_result_v2.txt
+rm -rf model
+may_be_killed=yes
+CRANK_TEST_KILL=step:25 run crank train sketch.yaml --threads 2
+ends 137
+run crank train sketch.yaml --continue_train
+ends 0
+same_weights sketch model
+run crank train sketch.yaml --continue_train --set train_config.num_epochs=3 --set 'feature_configs[0].id_feature.growing.sketch_admission.cells=131072'
+ends 0
+has_err "...table ...user_emb...: the ids that wait were counted in a sketch of another size; their counts begin anew"
+run crank check sketch.yaml --set 'feature_configs[0].id_feature.growing.sketch_admission.cells=100'
+ends 2
+has_err "...cells is 100 and must lie between 65536 and ...; frequency_admission counts a few ids exactly"
+if [ -f "$(dirname "$CRANK")/comm-mpich.so" ]; then
+    for config in days sketch; do
+        run crank launch --standalone --nproc-per-node 2 -- train $config.yaml --model_dir ranks_$config --threads 1 --set data_config.batch_size=16
+        ends 0
+        same_weights $config ranks_$config
+    done
+fi

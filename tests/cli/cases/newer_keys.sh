@@ -13,11 +13,11 @@ run crank check custom.config
 ends 2
 has_err "custom.config:...: model 'custom_model' cannot be used: it is Python code, which crank does not run; write the model in C as a library and name it with plugin { library: ... type: ... }, or build it of blocks with backbone (docs/guide/own_models.md)"
 
-# a user who asks for dumps and gets none must not believe otherwise
-edit 12 '  delta_embedding_dump_config: {dump_interval_steps: 10}'
+# a user who asks for an upload and gets none must not believe otherwise
+edit 12 '  delta_embedding_dump_config: {feature_store_config: {region: r}}'
 run crank train tiny.yaml
 ends 2
-has_err "tiny.yaml:12:3: 'delta_embedding_dump_config' is known but not available in this version; nothing would write the changed rows; remove it and use whole checkpoints"
+has_err "tiny.yaml:12:...: 'feature_store_config' is known but not available in this version; crank uploads nothing; remove it and upload the files of output_dir"
 is_gone model
 back
 

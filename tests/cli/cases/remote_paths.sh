@@ -42,10 +42,10 @@ is_gone gs:
 
 # a block that is refused or ignored as a whole needs no advice about its files
 run crank check tiny.yaml --set 'data_config.negative_sampler={input_path: "odps://p/tables/t", num_sample: 3, attr_fields: [item], item_id_field: item}' \
-    --set 'train_config.delta_embedding_dump_config={output_dir: "oss://b/d"}'
+    --set 'train_config.delta_embedding_dump_config={output_dir: d, feature_store_config: {endpoint: "oss://b/d"}}'
 ends 2
 has_err "--set...: 'negative_sampler' is known but not available in this version; remove it"
-has_err "--set...: 'delta_embedding_dump_config' is known but not available in this version; ..."
+has_err "--set...: 'feature_store_config' is known but not available in this version; ..."
 no_err "...neither reads nor writes..."
 
 # the same in a config alone, and by check

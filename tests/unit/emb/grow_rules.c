@@ -19,7 +19,7 @@ enum { D = 4, IDS = 600, STEPS = 60, PER_STEP = 80, SHARDS = 3 };
 
 typedef struct known {
     bool has_row;
-    int64_t count, last;      /* of the row */
+    int64_t count, last, day; /* of the row */
     int64_t waits, wait_last; /* counted without a row; 0: not counted */
 } known;
 
@@ -29,6 +29,11 @@ typedef struct plain {
     int64_t order[IDS]; /* ids by their keys: as they come */
     known v[IDS];
 } plain;
+
+/* Days pass at different speeds, and one is left out. */
+static int64_t day_of(int64_t step_number) {
+    return 20000 + step_number / 4 + (step_number > 30) + (step_number > 40) * 2;
+}
 
 static int64_t bucket_of(const plain *p, int64_t id) {
     return (int64_t)((cr_u128)cr_key_of(id) * (cr_u128)p->buckets >> 63);
@@ -91,6 +96,7 @@ static void plain_expire(plain *p, int64_t unit) {
         if (!k->has_row || bucket_of(p, id) % p->r.interval != p->now % p->r.interval) continue;
         if (p->r.decay < 1) k->count = (int64_t)((double)k->count * p->r.decay);
         if ((p->r.unseen > 0 && p->now - k->last >= p->r.unseen) ||
+            (p->r.unseen_days > 0 && day_of(p->now) - k->day >= p->r.unseen_days) ||
             (double)k->count < p->r.least * (double)unit)
             k->has_row = false;
     }
@@ -117,6 +123,7 @@ static void plain_step(plain *p, const int64_t *seen) {
         if (seen[i] == 0 || !k->has_row) continue;
         k->count += unit * seen[i];
         k->last = p->now;
+        k->day = day_of(p->now);
     }
     for (int64_t o = 0; o < IDS; o++) {
         int64_t id = p->order[o];
@@ -144,7 +151,10 @@ static void plain_step(plain *p, const int64_t *seen) {
             if (i >= most) {
                 k->has_row = false;
             } else if (v[i].is_new) {
-                *k = (known){.has_row = true, .count = v[i].count, .last = p->now};
+                *k = (known){.has_row = true,
+                             .count = v[i].count,
+                             .last = p->now,
+                             .day = day_of(p->now)};
             }
         }
     }
@@ -173,7 +183,7 @@ static int by_key(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-static void step(cr_grow **g, int n, const cr_grow_rules *r, const int64_t *seen) {
+static void step(cr_grow **g, int n, const cr_grow_rules *r, const int64_t *seen, int64_t number) {
     int64_t keys[IDS];
     int n_keys = 0;
     for (int64_t i = 0; i < IDS; i++)
@@ -185,6 +195,8 @@ static void step(cr_grow **g, int n, const cr_grow_rules *r, const int64_t *seen
         for (; at < n_keys && keys[at] < cr_grow_cut(r, k + 1, n); at++)
             seg[at - first + 1] = seg[at - first] + (uint32_t)seen[cr_key_id(keys[at])];
         if (!g[k]) continue;
+        cr_grow_today(g[k], day_of(number) - (number % 3 == 1)); /* a day never goes back */
+        cr_grow_today(g[k], day_of(number));
         CHECK_INT(cr_grow_step(g[k], NULL), 0);
         CHECK(cr_grow_due(g[k]));
         CHECK_INT(cr_grow_learn(g[k], keys + first, seg, at - first, NULL), 0);
@@ -232,6 +244,19 @@ static const struct {
     {"frequency, lfu", {.most = 40, .bucket = 20, .evict = CR_EVICT_LFU, .admit = 3, .decay = 1}},
     {"probability", {.chance = 0.2, .decay = 1}},
     {"unseen", {.interval = 7, .unseen = 10, .decay = 1}},
+    {"days unseen", {.interval = 2, .unseen_days = 3, .decay = 1}},
+    {"a large sketch", {.admit = 4, .cells = 1 << 20, .error = 1e6, .decay = 1}},
+    {"a small sketch", {.admit = 4, .cells = 1024 * 32, .error = 3, .decay = 1}},
+    {"a sketch, lfu, days",
+     {.most = 80,
+      .bucket = 8,
+      .evict = CR_EVICT_LFU,
+      .admit = 3,
+      .cells = 512,
+      .error = 2,
+      .interval = 3,
+      .unseen_days = 2,
+      .decay = 0.9}},
     {"score", {.interval = 5, .decay = 0.5, .least = 1.2}},
     {"all of it",
      {.most = 80,
@@ -246,6 +271,11 @@ static const struct {
 };
 enum { CASES = sizeof(kinds) / sizeof(*kinds) };
 
+/* Counts of a small sketch may be too high, so the plain model has other rows. */
+static bool is_rough(const cr_grow_rules *r) {
+    return r->cells > 0 && r->error < 1000;
+}
+
 TEST(as_the_plain_model) {
     cr_kern_init();
     plain *p = malloc(sizeof(*p));
@@ -259,11 +289,11 @@ TEST(as_the_plain_model) {
         for (int s = 0; s < STEPS; s++) {
             draw(seen, s);
             plain_step(p, seen);
-            step(whole, 1, r, seen);
-            step(cut, SHARDS, r, seen);
+            step(whole, 1, r, seen, s + 1);
+            step(cut, SHARDS, r, seen, s + 1);
             for (int64_t id = 0; id < IDS; id++) {
                 bool has = has_row(whole, 1, r, id);
-                wrong += has != p->v[id].has_row;
+                wrong += has != p->v[id].has_row && !is_rough(r);
                 apart += has != has_row(cut, SHARDS, r, id);
             }
         }
@@ -294,13 +324,14 @@ TEST(saved_and_loaded) {
         new_tables(after, SHARDS, r);
         for (int i = 0; i < STEPS / 2; i++) {
             draw(seen, i);
-            step(all, 1, r, seen);
-            step(before, 1, r, seen);
+            step(all, 1, r, seen, i + 1);
+            step(before, 1, r, seen, i + 1);
         }
         CHECK_INT(cr_grow_save(before[0], NULL, &s, rows, NULL), 0);
         s.steps[0] = STEPS / 2;
         CHECK_INT(rows[1], cr_grow_rows(before[0]));
         CHECK_INT(s.size, rows[1] + 1);
+        CHECK_INT(s.n_kept > 0, cr_grow_keeps(r));
         for (int64_t i = 0; i < rows[1]; i++) { /* a row has the record of its id */
             cr_table *block;
             int64_t at;
@@ -319,8 +350,8 @@ TEST(saved_and_loaded) {
         cr_zch_state_clear(&s);
         for (int i = STEPS / 2; i < STEPS; i++) {
             draw(seen, i);
-            step(all, 1, r, seen);
-            step(after, SHARDS, r, seen);
+            step(all, 1, r, seen, i + 1);
+            step(after, SHARDS, r, seen, i + 1);
             for (int64_t id = 0; id < IDS; id++)
                 wrong += has_row(all, 1, r, id) != has_row(after, SHARDS, r, id);
         }
@@ -344,7 +375,7 @@ TEST(fewer_rows) {
     new_tables(&b, 1, &narrow);
     for (int64_t i = 0; i < IDS; i++)
         seen[i] = i < 100 ? i + 1 : 0;
-    step(&a, 1, &wide, seen);
+    step(&a, 1, &wide, seen, 1);
     CHECK_INT(cr_grow_save(a, NULL, &s, rows, NULL), 0);
     CHECK_INT(rows[1], 100);
     CHECK_INT(cr_grow_load(b, &s, s.size, NULL), 0);

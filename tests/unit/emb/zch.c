@@ -160,9 +160,10 @@ static void draw(int64_t *ids, int64_t n, int64_t step) {
     }
 }
 
-static void count_fresh(void *ctx, int64_t row, int64_t id) {
+static void count_fresh(void *ctx, int64_t row, int64_t id, int64_t left) {
     (void)row;
     (void)id;
+    (void)left;
     ++*(int64_t *)ctx;
 }
 

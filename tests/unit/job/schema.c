@@ -201,7 +201,7 @@ TEST(families) {
     CHECK_INT(n_rows(&cr_train_msg), 24 + 7);
     CHECK_INT(n_rows(&cr_eval_msg), 3 + 1);
     CHECK_INT(n_rows(&cr_export_msg), 7 + 1);
-    CHECK_INT(n_rows(&cr_data_msg), 29 + 8);
+    CHECK_INT(n_rows(&cr_data_msg), 29 + 10);
     CHECK_INT(n_rows(&cr_id_msg), 29 + 3);
     CHECK_INT(n_rows(&cr_raw_msg), 21 + 2);
     CHECK_INT(n_rows(&cr_model_msg), 10 + 2);

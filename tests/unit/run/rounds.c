@@ -3,7 +3,7 @@
  * (holders.h). One worker of half_async has the bits of one process, with any number of servers and
  * any rounds. With several workers results depend on timing; what does not is counted here: steps,
  * updates, that all holders end with the same parameters, and that the loss stays where it
- * should.
+ * should. Tables that grow, with every kind of rule, are held to the same.
  */
 #include "holders.h"
 #include "job/placing.h"
@@ -88,6 +88,7 @@ static cr_code one_epoch(part *p, const trial *t, bool serves, int64_t *step, do
             *loss += cr_trainer_loss(p->t, 0) / STEPS;
         }
         left -= most;
+        if (serves) *step += most;
         ended = left == 0;
         if (has_rounds && !serves) CR_TRY(cr_trainer_round_meet(p->t, *step, &more, err));
         if (has_rounds) cr_trainer_round_end(p->t, steps);
@@ -99,17 +100,26 @@ static cr_code one_epoch(part *p, const trial *t, bool serves, int64_t *step, do
     return CR_OK;
 }
 
-/* Adds the weights and the state of all holders. */
+/* Adds the weights and the state of all holders, and the ids of tables that grow. */
 static void note_all(part *p, cr_buf *out) {
     const cr_meet *meet = p->j.meet;
     cr_arena a;
     int n;
     cr_arena_init(&a, 0);
+    CHECK(cr_model_maps_save(p->j.model, meet, NULL) == CR_OK);
     cr_ckpt_tensor *v = cr_trainer_tensors(&p->j, p->t, &a, &n);
     for (int i = 0; i < n; i++) {
         int64_t count = 1;
         for (int d = 0; d < v[i].n_dims; d++)
             count *= v[i].shape[d];
+        if (v[i].get_whole) {
+            int64_t *whole = calloc((size_t)count + 1, sizeof(int64_t));
+            v[i].get_whole(v[i].ctx, 0, count, whole);
+            cr_buf_printf(out, "\n%s\n", v[i].name);
+            cr_buf_add(out, whole, (size_t)count * sizeof(int64_t));
+            free(whole);
+            continue;
+        }
         int n_all = meet ? meet->n : 1;
         float *all = calloc((size_t)(count * n_all) + 1, sizeof(float)),
               *mine = all + (meet ? count * meet->self : 0), *x = all;
@@ -136,6 +146,7 @@ static void note_all(part *p, cr_buf *out) {
         cr_buf_add(out, x, (size_t)count * sizeof(float));
         free(all);
     }
+    cr_model_maps_saved(p->j.model);
     cr_arena_clear(&a);
 }
 
@@ -185,9 +196,10 @@ static void clear(trial *t) {
 #define STRATEGY(name, more) "train_config.servers={strategy: " name more "}"
 
 TEST(one_worker_of_half_async) {
-    static const char *const data[] = {"criteo/pipeline.yaml", "taobao/pipeline.yaml"};
+    static const char *const data[] = {"criteo/pipeline.yaml", "taobao/pipeline.yaml",
+                                       "criteo/growing.yaml"};
     static const int shapes[][MAX_HOLDERS + 1] = {{8, SERVER}, {8, SERVER, SERVER, SERVER}};
-    for (int d = 0; d < 2; d++) {
+    for (int d = 0; d < 3; d++) {
         trial one = {.config = in_root(data[d])};
         run_part(&one, NULL);
         CHECK(one.fine[0]);
@@ -250,7 +262,38 @@ TEST(several_workers) {
                    .set = {settings[i][1], SGD},
                    .round = i % 2 ? 3 : 0};
         several(settings[i][0], &t, merges ? -1 : geo ? 3 * STEPS : 3 * 3 * STEPS);
+        t = (trial){.config = in_root("criteo/growing.yaml"),
+                    .set = {settings[i][1], SGD},
+                    .round = i % 2 ? 0 : 3};
+        several(settings[i][0], &t, merges ? -1 : geo ? 3 * STEPS : 3 * 3 * STEPS);
     }
+}
+
+/* Writes a config whose tables grow, each with other rules. */
+static void make_growing(const char *from, const char *to) {
+    static const char *const rules[] = {
+        "growing: {}",
+        "growing: {counts: false}",
+        "growing: {max_rows: 40, bucket_rows: 8, lfu: {}}",
+        "growing: {max_rows: 30, bucket_rows: 5, distance_lfu: {}, probability_admission: "
+        "{probability: 0.4}}",
+        "growing: {frequency_admission: {threshold: 3, max_counters: 2000}, absent_value: 0.1}",
+        "growing: {expiry: {unseen_steps: 3, interval_steps: 2}}",
+        "growing: {frequency_admission: {threshold: 2}, expiry: {interval_steps: 3, decay_rate: "
+        "0.5, least_score: 1}}",
+        "dynamicemb: {max_capacity: 50, bucket_capacity: 10, frequency_admission_strategy: "
+        "{threshold: 2, initializer_args: {mode: CONSTANT, value: 0.2}}}",
+    };
+    char line[512];
+    FILE *in = fopen(from, "r"), *out = fopen(to, "w");
+    CHECK(in && out);
+    for (size_t k = 0; in && out && fgets(line, sizeof line, in);)
+        if (strstr(line, "num_buckets"))
+            fprintf(out, "      %s\n", rules[k++ % (sizeof rules / sizeof *rules)]);
+        else
+            fputs(line, out);
+    if (in) fclose(in);
+    if (out) fclose(out);
 }
 
 int main(int argc, char **argv) {
@@ -258,6 +301,7 @@ int main(int argc, char **argv) {
     if (!root_open("rounds")) return 1;
     make_synth("criteo", in_root("criteo"), ROWS, 100, 5, 0.0002);
     make_synth("taobao", in_root("taobao"), ROWS, 100, 5, 0.0005);
+    make_growing(in_root("criteo/pipeline.yaml"), in_root("criteo/growing.yaml"));
     int rc = t_run(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
     return root_close(rc);
 }
