@@ -25,8 +25,8 @@
 
 typedef struct platform {
     const char *name, *mark; /* mark: the variable that only this platform sets */
-    const char *nodes, *nodes2, *node_rank, *nproc;
-    const char *host, *port; /* of the head; the first of a list */
+    const char *nodes, *nodes2, *node_rank, *nproc; /* nodes: a number, or a list of hosts */
+    const char *host, *port;                        /* of the head; the first of a list */
 } platform;
 
 static const platform platforms[] = {
@@ -34,6 +34,8 @@ static const platform platforms[] = {
      "SLURM_JOB_NODELIST", NULL},
     {"Arnold", "ARNOLD_WORKER_NUM", "ARNOLD_WORKER_NUM", NULL, "ARNOLD_ID", "ARNOLD_WORKER_GPU",
      "ARNOLD_WORKER_0_HOST", "ARNOLD_WORKER_0_PORT"},
+    {"PaddleCloud", "PADDLE_TRAINERS", "PADDLE_TRAINERS", NULL, "PADDLE_TRAINER_ID",
+     "TRAINER_GPU_CARD_COUNT", "PADDLE_TRAINERS", "PADDLE_PORT"},
     {"PaddleCloud", "PADDLE_TRAINERS_NUM", "PADDLE_TRAINERS_NUM", NULL, "PADDLE_TRAINER_ID", NULL,
      "PADDLE_TRAINER_ENDPOINTS", NULL},
     {"PAI-DLC", "NPROC_PER_NODE", "WORLD_SIZE", NULL, "RANK", "NPROC_PER_NODE", "MASTER_ADDR",
@@ -247,6 +249,14 @@ static cr_code backend(const char *what, const char *name, cr_err *err) {
 
 /* ---- the decision ---- */
 
+/* How many hosts a list names. */
+static const char *list_count(const char *text, cr_arena *a) {
+    int n = 1;
+    for (const char *p = text; (p = strchr(p, ',')); p++)
+        n++;
+    return cr_arena_printf(a, "%d", n);
+}
+
 /* Platforms that count nodes by variables: taken when no flag says how many there are. */
 static cr_code from_platform(const platform *p, const cr_launch_flags *f, const cr_machine *m,
                              cr_arena *a, cr_layout *l, cr_err *err) {
@@ -255,7 +265,8 @@ static cr_code from_platform(const platform *p, const cr_launch_flags *f, const 
     const char *host = m->env(p->host), *port = p->port ? m->env(p->port) : NULL;
     if (!nodes && p->nodes2) nodes = m->env(p->nodes2);
     if (!nodes || !*nodes) return CR_OK;
-    CR_TRY(node_count(p->nodes, nodes, l, err));
+    bool list = strcmp(p->nodes, p->host) == 0;
+    CR_TRY(node_count(p->nodes, list ? list_count(nodes, a) : nodes, l, err));
     if (rank && !f->node_rank)
         CR_TRY(number(p->node_rank, rank, 0, CR_LAUNCH_RANKS - 1, &l->node_rank, err));
     /* machines without GPUs say 0 of them */

@@ -137,6 +137,12 @@ TEST(platforms) {
     IS(2, 2, 0, 1, "10.0.0.1", 6170);
     f.standalone = true; /* and over all of them */
     IS(1, 2, -1, 1, "127.0.0.1", 29500);
+    SET("PADDLE_TRAINERS", "10.0.0.1,10.0.0.2,10.0.0.3", "PADDLE_TRAINER_ID", "2",
+        "PADDLE_TRAINERS_NUM", "3", "TRAINER_GPU_CARD_COUNT", "4", "PADDLE_PORT", "6170", "POD_IP",
+        "10.0.0.3", "PADDLE_TRAINING_ROLE", "TRAINER");
+    IS(3, 4, 2, 0, "10.0.0.1", 6170); /* the input of Paddle's launcher in a collective job */
+    SET("PADDLE_TRAINERS", "10.0.0.1", "PADDLE_TRAINER_ID", "0");
+    IS(1, 1, 0, 1, "127.0.0.1", 29500);
 }
 
 /* Roles number the nodes: trainers first. The first server has the head. */
