@@ -58,10 +58,10 @@ or_skip() { # or_skip COMMAND...: 77 means that this machine cannot run it; it s
     [ $code -ne 77 ] || { echo "0 passed, 0 failed, 1 skipped"; return 0; }
     return $code
 }
-hosts() {
+scripts() { # scripts FILE...: runs all of them with the program; the last line adds up their cases
     passed_=0 failed_=0 skipped_=0
-    for test in hosts mpirun pods servers submit; do
-        or_skip sh "tests/mpi/$test.sh" "$build/crank" >"$tmp/log" 2>&1 || failed_=$((failed_ + 1))
+    for script; do
+        or_skip sh "$script" "$build/crank" >"$tmp/log" 2>&1 || failed_=$((failed_ + 1))
         cat "$tmp/log"
         # shellcheck disable=SC2046
         set -- $(tail -n 1 "$tmp/log" | sed -n 's/^\([0-9]*\) passed, [0-9]* failed, \([0-9]*\) skipped$/\1 \2/p')
@@ -70,10 +70,8 @@ hosts() {
     echo "$passed_ passed, $failed_ failed, $skipped_ skipped"
     [ $failed_ -eq 0 ]
 }
-slurm() {
-    or_skip sh tests/slurm/srun.sh "$build/crank" &&
-        or_skip sh tests/slurm/submit.sh "$build/crank"
-}
+hosts() { scripts tests/mpi/hosts.sh tests/mpi/mpirun.sh tests/mpi/pods.sh tests/mpi/servers.sh tests/mpi/submit.sh; }
+slurm() { scripts tests/slurm/srun.sh tests/slurm/submit.sh; }
 parquet() { sh tests/parquet/run.sh "$build" && sh tests/arrow/run.sh "$build"; }
 faults() { sh tools/test_faults.sh "$build"; }
 extend() { sh tools/test_extend.sh; }

@@ -2,8 +2,9 @@
  * slurm.c - Slurm: a script for sbatch with one launcher per node.
  *
  * The job is requeued after a lost node and before its time limit: the batch shell gets SIGUSR1,
- * sends SIGTERM to the launchers, which save a checkpoint, and asks for a requeue. --continue_train
- * goes on from there. The folder must be one that the nodes see, as sbatch's own output is.
+ * sends SIGTERM to the launchers by scancel, they save a checkpoint, and it asks for a requeue.
+ * --continue_train goes on from there. The folder must be one that the nodes see, as sbatch's own
+ * output is.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -96,10 +97,13 @@ static void script(cr_submit *s, cr_buf *b) {
         cr_arena_printf(s->a, "--master_port %lld --secret_file %s", (long long)k->master_port,
                         cr_sh(s->a, cr_arena_printf(s->a, "%s/secret", s->dir)));
     cr_buf_printf(b, "srun %s &\npid=$!\n", cr_place_launch(s, s->dir, flags));
-    cr_buf_str(b, "# before the time limit: save a checkpoint and go on later\n"
-                  "limit() {\n"
-                  "    kill -TERM $pid\n"
-                  "    wait $pid\n");
+    cr_buf_str(
+        b, "# before the time limit: save a checkpoint and go on later. srun itself would end its "
+           "tasks at once when it is\n"
+           "# signalled; scancel reaches the tasks alone.\n"
+           "limit() {\n"
+           "    scancel --signal=TERM $SLURM_JOB_ID\n"
+           "    wait $pid\n");
     if (k->requeue) cr_buf_str(b, "    scontrol requeue $SLURM_JOB_ID\n");
     cr_buf_str(b, "    exit 0\n"
                   "}\n"

@@ -2,7 +2,8 @@
 # submit.sh CRANK - crank submit, crank jobs and crank bundle with a real Slurm of two nodes on this machine (cluster.sh).
 #
 # A config becomes a trained model with the bytes of one process; a lost node requeues the job, which goes on from its checkpoint; logs
-# are followed and jobs are stopped by crank's own words. Exit code 77: this machine cannot run it, and why.
+# are followed and jobs are stopped by crank's own words; the signal before the time limit saves a checkpoint and requeues the job.
+# Exit code 77: this machine cannot run it, and why.
 set -u
 [ $# -eq 1 ] && [ -x "$1" ] || { echo "usage: submit.sh CRANK" >&2; exit 2; }
 CRANK=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
@@ -58,10 +59,18 @@ is_state() { # is_state JOB STATE: within 60 s
 }
 none_left() {
     for i in $(seq 100); do
-        [ -n "$(squeue -h)$(pgrep -f "bin/crank train ")" ] || return 0
+        [ -n "$(squeue -h)$(pgrep -f "crank train $CASE_DIR/")" ] || return 0
         sleep 0.1
     done
-    fail "still there: $(squeue; pgrep -af "bin/crank train ")"
+    fail "still there: $(squeue; pgrep -af "crank train $CASE_DIR/")"
+}
+again() { # again JOB: a requeued job waits for two minutes, unless it is told not to
+    is_state "$1" PENDING
+    for i in $(seq 150); do
+        scontrol update JobId="$1" StartTime=now 2>/dev/null
+        [ "$(squeue -h -j "$1" -o %T 2>/dev/null)" = PENDING ] || break
+        sleep 0.2
+    done
 }
 until_stopped_rank() { # until_stopped_rank DIR: a rank that trains into DIR has stopped itself
     for i in $(seq 600); do
@@ -119,15 +128,44 @@ is_state "$job" PENDING
 for p in $(pgrep -f "crank (train|launch) .*--model_dir $PWD/lost"); do kill -9 "$p" 2>/dev/null; done # the lost node runs nothing
 scontrol update NodeName=n2 State=RESUME 2>/dev/null # it may be back by itself (ReturnToService)
 scontrol release "$job" 2>/dev/null
-for i in $(seq 150); do # a requeued job waits for two minutes, unless it is told not to
-    scontrol update JobId="$job" StartTime=now 2>/dev/null
-    [ "$(squeue -h -j "$job" -o %T 2>/dev/null)" = PENDING ] || break
-    sleep 0.2
-done
+again "$job"
 is_state "$job" COMPLETED
 same_weights one lost
 none_left
 passed "a lost node: the job is requeued and goes on from its checkpoint, to the same bytes"
+
+# ---- the time limit: Slurm signals the batch script before it, a checkpoint is saved, and the job goes on in its next life ----
+backend limit
+echo 'signal_seconds: 119' >>slurm.yaml
+# shellcheck disable=SC2086
+run "$CRANK" submit tiny.yaml -b slurm.yaml --dry-run $settings
+ends 0
+folder=$(sed -n 's/^The task submission folder is generated at //p' "$out")
+grep -qx '#SBATCH --signal=B:USR1@119' "$folder/job.sbatch" || fail "$(cat "$folder/job.sbatch")"
+# shellcheck disable=SC2016
+sed -i 's/^cd .*/[ -n "${SLURM_RESTART_COUNT-}" ] || export CRANK_TEST_KILL=step:6:STOP CRANK_TEST_KILL_IF="RANK=3 TORCHELASTIC_RESTART_COUNT=0"\n&/' "$folder/job.sbatch"
+run sh "$folder/job.sh"
+ends 0
+job=$(cat "$out")
+until_stopped_rank "$PWD/limit"
+# now the limit is two minutes away, so that the signal is due
+minutes=$(squeue -h -j "$job" -o %M | awk -F '[:-]' '{ print (NF > 2 ? 60 * $(NF - 2) : 0) + $(NF - 1) }')
+scontrol update JobId="$job" TimeLimit=$((minutes + 2)) || fail "the limit cannot be set"
+for i in $(seq 1800); do # the launchers hear of it
+    if grep -q "signal 15 (Terminated) came at host" "$folder/job-$job.out"; then break; fi
+    sleep 0.1
+done
+grep -q "signal 15 (Terminated) came at host" "$folder/job-$job.out" || fail "no signal came: $(cat "$folder/job-$job.out")"
+for p in $(pgrep -f "crank train .*--model_dir $PWD/limit"); do kill -CONT "$p"; done
+is_state "$job" PENDING
+scontrol update JobId="$job" TimeLimit=60
+again "$job"
+is_state "$job" COMPLETED
+# checkpoints of the schedule have multiples of four
+grep -q -E "Restoring checkpoint from .*/limit/model.ckpt-[567]\b" "$folder/job-$job.out" || fail "$(cat "$folder/job-$job.out")"
+same_weights one limit
+none_left
+passed "before the time limit: SIGUSR1, a checkpoint, a requeue, and the same bytes in the end"
 
 # ---- stop saves a checkpoint; the folder goes on from it ----
 backend stopped
