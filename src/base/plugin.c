@@ -162,26 +162,31 @@ cr_code cr_plugin_open(const char *path, const char *symbol, int abi, const char
     return CR_OK;
 }
 
-cr_code cr_plugin_own(const char *name, const char *symbol, int abi, const char *cure, void **out,
-                      cr_err *err) {
+cr_code cr_plugin_file(const char *name, const char *cure, char *path, size_t size, cr_err *err) {
     static const char *const places[] = {"%.*s/%s", "%.*s/../lib/crank/%s"};
-    char self[2048], file[4096];
+    char self[2048];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     self[n > 0 ? n : 0] = 0;
     const char *slash = strrchr(self, '/');
     int dir = slash ? (int)(slash - self) : 0;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        int k = snprintf(file, sizeof file, places[i], dir, self, name);
-        if (k < 0 || (size_t)k >= sizeof file || access(file, R_OK) != 0) continue;
-        void *lib = dlopen(file, RTLD_NOW | RTLD_GLOBAL);
-        if (!lib)
-            return cr_fail(err, CR_ERUN, "%s does not load: %s; install what it needs", file,
-                           reason(file));
-        *out = dlsym(lib, symbol);
-        if (*out && *(const int *)*out == abi) return CR_OK;
-        return cr_fail(err, CR_ERUN,
-                       "%s belongs to another version of crank; build or install the two together",
-                       file);
+        int k = snprintf(path, size, places[i], dir, self, name);
+        if (k >= 0 && (size_t)k < size && access(path, R_OK) == 0) return CR_OK;
     }
     return cr_fail(err, CR_ERUN, "%s is missing beside %s; %s", name, self, cure);
+}
+
+cr_code cr_plugin_own(const char *name, const char *symbol, int abi, const char *cure, void **out,
+                      cr_err *err) {
+    char file[4096];
+    CR_TRY(cr_plugin_file(name, cure, file, sizeof file, err));
+    void *lib = dlopen(file, RTLD_NOW | RTLD_GLOBAL);
+    if (!lib)
+        return cr_fail(err, CR_ERUN, "%s does not load: %s; install what it needs", file,
+                       reason(file));
+    *out = dlsym(lib, symbol);
+    if (*out && *(const int *)*out == abi) return CR_OK;
+    return cr_fail(err, CR_ERUN,
+                   "%s belongs to another version of crank; build or install the two together",
+                   file);
 }

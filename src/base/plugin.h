@@ -24,9 +24,12 @@ void cr_plugin_allow(void);
  * cure. */
 CR_CHECKED cr_code cr_plugin_open(const char *path, const char *symbol, int abi, const char *header,
                                   const void **out, cr_err *err);
-/* cr_plugin_own does the same for a library of crank itself, which needs no permission: the file
- * `name` beside the program, or in ../lib/crank as it is installed. Its names are visible to
- * libraries that it loads in turn. `cure` tells the user what to do when there is no such file. */
+/* cr_plugin_file finds a library of crank itself: the file `name` beside the program, or in
+ * ../lib/crank as it is installed. `cure` tells the user what to do when there is no such file. */
+CR_CHECKED cr_code cr_plugin_file(const char *name, const char *cure, char *path, size_t size,
+                                  cr_err *err);
+/* cr_plugin_own opens such a library, which needs no permission. Its names are visible to libraries
+ * that it loads in turn. */
 CR_CHECKED cr_code cr_plugin_own(const char *name, const char *symbol, int abi, const char *cure,
                                  void **out, cr_err *err);
 

@@ -317,30 +317,19 @@ static cr_code write_all(cr_submit *s, cr_buf *b, cr_err *err) {
                   "#!/bin/sh\n# .jobs.sh VERB ID - what 'crank jobs' asks DLC\n"
                   "workspace=%s\n"
                   "detail() { dlc get job \"$1\" --workspace_id=\"$workspace\" | tr -d '\\n'; }\n"
-                  "state() { detail \"$1\" | sed 's/\"Pods\" *: *\\[[^]]*\\]//; s/.*\"Status\" *: "
+                  "# lists go first: pods and the history have states of their own\n"
+                  "state() { detail \"$1\" | sed ':a; s/\\[[^][]*\\]//g; ta; s/.*\"Status\" *: "
                   "*\"\\([^\"]*\\)\".*/\\1/'; echo; }\n"
                   "pods() { detail \"$1\" | grep -o '\"PodId\" *: *\"[^\"]*\"' | sed "
                   "'s/.*\"\\([^\"]*\\)\"$/\\1/'; "
                   "}\n"
-                  "logs() { for pod in $(pods \"$1\"); do dlc logs \"$1\" \"$pod\"; done; }\n"
+                  "log() { dlc logs \"$1\" \"$2\"; }\n"
                   "case $1 in\n"
                   "state) state \"$2\" ;;\n"
-                  "logs) logs \"$2\" ;;\n"
-                  "follow)\n"
-                  "    # the platform limits questions: once a minute\n"
-                  "    seen=0\n"
-                  "    while :; do\n"
-                  "        now=$(state \"$2\")\n"
-                  "        logs \"$2\" >.log\n"
-                  "        tail -n +$((seen + 1)) .log\n"
-                  "        seen=$(wc -l <.log)\n"
-                  "        case $now in Succeeded | Failed | Stopped) exit 0 ;; esac\n"
-                  "        sleep \"${CRANK_POLL:-60}\"\n"
-                  "    done\n"
-                  "    ;;\n"
-                  "stop) dlc stop job \"$2\" --workspace_id=\"$workspace\" --force --quiet ;;\n"
-                  "esac\n",
+                  "stop) dlc stop job \"$2\" --workspace_id=\"$workspace\" --force --quiet ;;\n",
                   cr_sh(s->a, k->workspace_id));
+    cr_jobs_polled(b, "Succeeded | Failed | Stopped");
+    cr_buf_str(b, "esac\n");
     return cr_folder_put(s, ".jobs.sh", b, err);
 }
 

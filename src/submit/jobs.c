@@ -191,6 +191,30 @@ const char *cr_jobs_state(cr_arena *a, const cr_job_record *j, const char **why)
     return n ? cr_shown(a, cr_arena_strndup(a, text, n)) : "unknown";
 }
 
+void cr_jobs_polled(cr_buf *b, const char *ends) {
+    cr_buf_printf(
+        b,
+        "logs) pods \"$2\" | while read -r pod; do log \"$2\" \"$pod\" </dev/null; done ;;\n"
+        "follow)\n"
+        "    seen=.seen.$$\n"
+        "    trap 'rm -f $seen.*' EXIT\n"
+        "    trap 'exit 130' INT TERM\n"
+        "    while :; do\n"
+        "        now=$(state \"$2\")\n"
+        "        pods \"$2\" | while read -r pod; do\n"
+        "            i=$((i + 1))\n"
+        "            log \"$2\" \"$pod\" </dev/null >$seen.log\n"
+        "            tail -n +$(($(cat $seen.$i 2>/dev/null) + 1)) $seen.log\n"
+        "            wc -l <$seen.log >$seen.$i\n"
+        "        done\n"
+        "        case $now in %s) exit 0 ;; esac\n"
+        "        # clusters limit questions: once a minute\n"
+        "        sleep \"${CRANK_POLL:-60}\"\n"
+        "    done\n"
+        "    ;;\n",
+        ends);
+}
+
 /* The number behind a word such as "step": `step 120`, `"step": 120`, `batch: 120`, `ckpt-120`. */
 static int64_t number_after(const char *p) {
     p += strspn(p, "\"': =-");

@@ -15,111 +15,84 @@
 #include <strings.h>
 
 #include "base/file.h"
-#include "base/json.h"
 #include "base/shown.h"
 #include "submit/list.h"
+#include "submit/paddlecloud.h"
 
-#define N_FLAGS 7
-
-typedef struct flags_conf {
-    cr_conf_base base;
-    const char *FLAGS_communicator_is_sgd_optimizer, *FLAGS_communicator_send_queue_size;
-    const char *FLAGS_communicator_thread_pool_size, *FLAGS_communicator_max_merge_var_num;
-    const char *FLAGS_communicator_max_send_grad_num_before_recv;
-    const char *FLAGS_communicator_fake_rpc, *FLAGS_rpc_retry_times;
-} flags_conf;
-static const cr_field flags_fields[] = {
-    CR_STR(flags_conf, FLAGS_communicator_is_sgd_optimizer, "0", 0, "the optimizer is SGD"),
-    CR_STR(flags_conf, FLAGS_communicator_send_queue_size, NULL, 0, "gradients that wait"),
-    CR_STR(flags_conf, FLAGS_communicator_thread_pool_size, "32", 0, "threads that send"),
-    CR_STR(flags_conf, FLAGS_communicator_max_merge_var_num, NULL, 0, "gradients that are added"),
-    CR_STR(flags_conf, FLAGS_communicator_max_send_grad_num_before_recv, NULL, 0,
+const cr_field cr_cloud_flag_fields[] = {
+    CR_STR(cr_cloud_flags, FLAGS_communicator_is_sgd_optimizer, "0", 0, "the optimizer is SGD"),
+    CR_STR(cr_cloud_flags, FLAGS_communicator_send_queue_size, NULL, 0, "gradients that wait"),
+    CR_STR(cr_cloud_flags, FLAGS_communicator_thread_pool_size, "32", 0, "threads that send"),
+    CR_STR(cr_cloud_flags, FLAGS_communicator_max_merge_var_num, NULL, 0,
+           "gradients that are added"),
+    CR_STR(cr_cloud_flags, FLAGS_communicator_max_send_grad_num_before_recv, NULL, 0,
            "gradients sent before parameters are fetched"),
-    CR_STR(flags_conf, FLAGS_communicator_fake_rpc, "0", 0, "nothing is sent"),
-    CR_STR(flags_conf, FLAGS_rpc_retry_times, "3", 0, "how often a call is tried"),
+    CR_STR(cr_cloud_flags, FLAGS_communicator_fake_rpc, "0", 0, "nothing is sent"),
+    CR_STR(cr_cloud_flags, FLAGS_rpc_retry_times, "3", 0, "how often a call is tried"),
     CR_END,
 };
-static const cr_msg flags_msg = {"communicator", "Flags of the communicator",
-                                 flags_fields,   sizeof(flags_conf),
-                                 false,          true,
-                                 NULL,           NULL};
+static const cr_msg flags_msg = {"communicator",
+                                 "Flags of the communicator",
+                                 cr_cloud_flag_fields,
+                                 sizeof(cr_cloud_flags),
+                                 false,
+                                 true,
+                                 NULL,
+                                 NULL};
 
-typedef struct config_conf {
-    cr_conf_base base;
-    const char *paddle_version, *fs_name, *fs_ugi, *output_path, *train_data_path;
-    const char *test_data_path, *thirdparty_path, *afs_remote_mount_point;
-    int64_t use_python3;
-    flags_conf *communicator;
-} config_conf;
 static const cr_field config_fields[] = {
-    CR_STR(config_conf, paddle_version, "1.7.2", 0, "without effect: crank needs no Paddle"),
-    CR_INT(config_conf, use_python3, 0, 0, 1, 0, "0 or 1"),
-    CR_STR(config_conf, fs_name, NULL, 0, "afs://host:port or hdfs://host:port"),
-    CR_STR(config_conf, fs_ugi, NULL, 0, "user,password of the file system"),
-    CR_STR(config_conf, output_path, NULL, 0, "remote folder of the output, without a scheme"),
-    CR_STR(config_conf, train_data_path, NULL, 0, "MPI: remote folder of the training data"),
-    CR_STR(config_conf, test_data_path, NULL, 0, "MPI: remote folder of the test data"),
-    CR_STR(config_conf, thirdparty_path, NULL, 0, "MPI: remote folder of other files"),
-    CR_STR(config_conf, afs_remote_mount_point, NULL, 0, "K8S: remote folder mounted as ./afs/"),
-    CR_MSG_MADE(config_conf, communicator, &flags_msg, 0, "flags of the communicator"),
+    CR_STR(cr_cloud_config, paddle_version, "1.7.2", 0, "without effect: crank needs no Paddle"),
+    CR_INT(cr_cloud_config, use_python3, 0, 0, 1, 0, "0 or 1"),
+    CR_STR(cr_cloud_config, fs_name, NULL, 0, "afs://host:port or hdfs://host:port"),
+    CR_STR(cr_cloud_config, fs_ugi, NULL, 0, "user,password of the file system"),
+    CR_STR(cr_cloud_config, output_path, NULL, 0, "remote folder of the output, without a scheme"),
+    CR_STR(cr_cloud_config, train_data_path, NULL, 0, "MPI: remote folder of the training data"),
+    CR_STR(cr_cloud_config, test_data_path, NULL, 0, "MPI: remote folder of the test data"),
+    CR_STR(cr_cloud_config, thirdparty_path, NULL, 0, "MPI: remote folder of other files"),
+    CR_STR(cr_cloud_config, afs_remote_mount_point, NULL, 0,
+           "K8S: remote folder mounted as ./afs/"),
+    CR_MSG_MADE(cr_cloud_config, communicator, &flags_msg, 0, "flags of the communicator"),
     CR_END,
 };
 static const cr_msg config_msg = {"config",      "The file system and the program",
-                                  config_fields, sizeof(config_conf),
+                                  config_fields, sizeof(cr_cloud_config),
                                   false,         true,
                                   NULL,          NULL};
 
-typedef struct submit_conf {
-    cr_conf_base base;
-    const char *ak, *sk, *priority, *job_name, *group, *start_cmd, *binary, *crank;
-    const cr_conf_node *files;
-    int64_t nodes, k8s_trainers, k8s_cpu_cores, k8s_gpu_card, k8s_ps_num, k8s_ps_cores;
-} submit_conf;
 static const cr_field submit_fields[] = {
-    CR_STR(submit_conf, ak, NULL, 0, "access key"),
-    CR_STR(submit_conf, sk, NULL, 0, "secret key"),
-    CR_STR(submit_conf, priority, "high", 0, "priority in the queue"),
-    CR_STR(submit_conf, job_name, "PaddleRecClusterJob", 0, "name of the job"),
-    CR_STR(submit_conf, group, "paddle", 0, "group of the queue"),
-    CR_STR(submit_conf, start_cmd, NULL, 0, "command of every node"),
-    CR_TREE(submit_conf, files, 0, "files and globs that are uploaded"),
-    CR_INT(submit_conf, nodes, 1, 1, 4096, 0, "MPI: nodes, each a server and a worker"),
-    CR_INT(submit_conf, k8s_trainers, 1, 1, 4096, 0, "K8S: trainers"),
-    CR_INT(submit_conf, k8s_cpu_cores, 0, 1, 4096, 0, "K8S: cores of a trainer"),
-    CR_INT(submit_conf, k8s_gpu_card, 1, 1, 64, 0, "K8S collective: cards of a trainer"),
-    CR_INT(submit_conf, k8s_ps_num, 1, 1, 4096, 0, "K8S ps: servers"),
-    CR_INT(submit_conf, k8s_ps_cores, 2, 1, 4096, 0, "K8S ps: cores of a server"),
-    CR_STR(submit_conf, binary, "bundle", 0, "how crank comes to the nodes: bundle, image, path"),
-    CR_STR(submit_conf, crank, NULL, 0, "path of crank on the nodes, of binary: image and path"),
+    CR_STR(cr_cloud_submit, ak, NULL, 0, "access key"),
+    CR_STR(cr_cloud_submit, sk, NULL, 0, "secret key"),
+    CR_STR(cr_cloud_submit, priority, "high", 0, "priority in the queue"),
+    CR_STR(cr_cloud_submit, job_name, "PaddleRecClusterJob", 0, "name of the job"),
+    CR_STR(cr_cloud_submit, group, "paddle", 0, "group of the queue"),
+    CR_STR(cr_cloud_submit, start_cmd, NULL, 0, "command of every node"),
+    CR_TREE(cr_cloud_submit, files, 0, "files and globs that are uploaded"),
+    CR_INT(cr_cloud_submit, nodes, 1, 1, 4096, 0, "MPI: nodes, each a server and a worker"),
+    CR_INT(cr_cloud_submit, k8s_trainers, 1, 1, 4096, 0, "K8S: trainers"),
+    CR_INT(cr_cloud_submit, k8s_cpu_cores, 0, 1, 4096, 0, "K8S: cores of a trainer"),
+    CR_INT(cr_cloud_submit, k8s_gpu_card, 1, 1, 64, 0, "K8S collective: cards of a trainer"),
+    CR_INT(cr_cloud_submit, k8s_ps_num, 1, 1, 4096, 0, "K8S ps: servers"),
+    CR_INT(cr_cloud_submit, k8s_ps_cores, 2, 1, 4096, 0, "K8S ps: cores of a server"),
+    CR_STR(cr_cloud_submit, binary, "bundle", 0,
+           "how crank comes to the nodes: bundle, image, path"),
+    CR_STR(cr_cloud_submit, crank, NULL, 0,
+           "path of crank on the nodes, of binary: image and path"),
     CR_END,
 };
-static const cr_msg submit_msg = {"submit", "The job", submit_fields, sizeof(submit_conf),
+static const cr_msg submit_msg = {"submit", "The job", submit_fields, sizeof(cr_cloud_submit),
                                   false,    true,      NULL,          NULL};
 
-typedef struct keys {
-    cr_conf_base base;
-    const char *backend, *cluster_type;
-    config_conf *config;
-    submit_conf *submit;
-    /* found by the checks */
-    int mode;
-    int64_t threads; /* max_thread_num */
-    const char *fs_ugi, *ak, *sk, *flags[N_FLAGS], *start;
-    int64_t cores;
-} keys;
 static const cr_field key_fields[] = {
-    CR_STR(keys, backend, NULL, 0, "PaddleCloud"),
-    CR_STR(keys, cluster_type, NULL, 0, "mpi or k8s"),
-    CR_MSG_MADE(keys, config, &config_msg, 0, "the file system and the program"),
-    CR_MSG_MADE(keys, submit, &submit_msg, 0, "the job"),
+    CR_STR(cr_cloud_keys, backend, NULL, 0, "PaddleCloud"),
+    CR_STR(cr_cloud_keys, cluster_type, NULL, 0, "mpi or k8s"),
+    CR_MSG_MADE(cr_cloud_keys, config, &config_msg, 0, "the file system and the program"),
+    CR_MSG_MADE(cr_cloud_keys, submit, &submit_msg, 0, "the job"),
     CR_END,
 };
 static const cr_msg keys_msg = {"backend.yaml", "PaddleRec's backend.yaml",
-                                key_fields,     sizeof(keys),
+                                key_fields,     sizeof(cr_cloud_keys),
                                 false,          true,
                                 NULL,           NULL};
-
-enum { NO_MODE, PS_CPU_MPI, COLLECTIVE_GPU_K8S, PS_CPU_K8S };
 
 /* ---- checks ---- */
 
@@ -168,38 +141,46 @@ static int64_t threads_of(const cr_submit *s, const cr_conf_node *runner) {
     return most;
 }
 
-/* The platform puts the data to fixed places of a node. */
-static void check_data(cr_submit *s, bool mpi) {
+/* The platform puts the data to fixed places of a node. That of MPI gives each node another part of
+ * it, and trainers of crank read one data set together. */
+static void check_data(cr_submit *s, const cr_cloud_keys *k, bool mpi) {
     const cr_conf_node *v = cr_conf_find(s->conf.root, "dataset");
     for (size_t i = 0; v && v->kind == CR_NODE_LIST && i < v->n; i++) {
         const cr_conf_node *d = v->v[i].val;
         const char *path = d->kind == CR_NODE_MAP ? cr_conf_find_text(d, "data_path") : "";
         bool fits = mpi ? strstr(path, "train_data") || strstr(path, "test_data")
                         : strstr(path, "afs") != NULL;
-        if (*path && !fits)
+        if (!*path || strstr(path, "://")) continue;
+        if (!fits)
             cr_submit_warn(s, at_key(d, "data_path"),
                            "the nodes have the data in %s; write data_path: \"{workspace}/%s\"",
                            mpi ? "./train_data and ./test_data" : "./afs",
                            mpi ? "train_data" : "afs/<folder>");
+        else if (mpi && k->submit->nodes > 1)
+            cr_submit_warn(s, at_key(d, "data_path"),
+                           "the platform gives each of the %lld nodes another part of the data, "
+                           "and the trainers would refuse to start; write a path that all nodes "
+                           "see, such as hdfs://host:port/path, or nodes: 1",
+                           (long long)k->submit->nodes);
     }
 }
 
 /* Ranks save together, into a folder that all of them see. */
-static void check_output(cr_submit *s, const keys *k, const cr_conf_node *r) {
+static void check_output(cr_submit *s, const cr_cloud_keys *k, const cr_conf_node *r) {
     const char *path = cr_conf_find_text(r, "save_checkpoint_path");
-    bool many = k->mode == PS_CPU_MPI ? k->submit->nodes > 1 : k->mode != NO_MODE;
-    if (k->mode == COLLECTIVE_GPU_K8S) many = k->submit->k8s_trainers > 1;
-    bool seen = strstr(path, "://") || (k->mode != PS_CPU_MPI && strstr(path, "afs"));
+    bool many = k->mode == CR_CLOUD_MPI_PS ? k->submit->nodes > 1 : k->mode != CR_CLOUD_NONE;
+    if (k->mode == CR_CLOUD_K8S_COLLECTIVE) many = k->submit->k8s_trainers > 1;
+    bool seen = strstr(path, "://") || (k->mode != CR_CLOUD_MPI_PS && strstr(path, "afs"));
     if (many && *path && !seen)
         cr_submit_warn(s, at_key(r, "save_checkpoint_path"),
                        "the nodes save a checkpoint together, and each has a folder '%s' of its "
                        "own; write %s",
                        cr_shown(s->a, path),
-                       k->mode == PS_CPU_MPI ? "a remote path, such as s3://bucket/output"
-                                             : "save_checkpoint_path: afs/output");
+                       k->mode == CR_CLOUD_MPI_PS ? "a remote path, such as s3://bucket/output"
+                                                  : "save_checkpoint_path: afs/output");
 }
 
-static void check_mode(cr_submit *s, keys *k) {
+static void check_mode(cr_submit *s, cr_cloud_keys *k) {
     const cr_conf_node *r = runner_of(s);
     cr_loc at = cr_conf_at(k, "cluster_type");
     bool mpi = strcasecmp(k->cluster_type, "mpi") == 0;
@@ -231,34 +212,34 @@ static void check_mode(cr_submit *s, keys *k) {
                         "Unexpected config -> device: CPU with fleet_mode: Collective, check your "
                         "config.yaml; write device: gpu or fleet_mode: ps");
     else
-        k->mode = mpi ? PS_CPU_MPI : ps ? PS_CPU_K8S : COLLECTIVE_GPU_K8S;
-    bool single = k->mode == COLLECTIVE_GPU_K8S && k->submit->k8s_trainers == 1;
+        k->mode = mpi ? CR_CLOUD_MPI_PS : ps ? CR_CLOUD_K8S_PS : CR_CLOUD_K8S_COLLECTIVE;
+    bool single = k->mode == CR_CLOUD_K8S_COLLECTIVE && k->submit->k8s_trainers == 1;
     if (strcasecmp(class, "cluster_train") != 0 && !(single && strcasecmp(class, "train") == 0))
         cr_submit_wrong(s, at_key(r, "class"),
                         "the runner's class is '%s', and a job of a cluster has class: "
                         "cluster_train%s",
                         cr_shown(s->a, class), single ? ", or train with one trainer" : "");
-    check_data(s, mpi);
+    check_data(s, k, mpi);
     check_output(s, k, r);
 }
 
 /* Keys that the other type of cluster reads. */
-static void check_strays(cr_submit *s, const keys *k) {
+static void check_strays(cr_submit *s, const cr_cloud_keys *k) {
     static const struct {
         const char *key;
         bool config;
         unsigned modes; /* bits of the modes that read it */
     } v[] = {
-        {"train_data_path", true, 1u << PS_CPU_MPI},
-        {"test_data_path", true, 1u << PS_CPU_MPI},
-        {"thirdparty_path", true, 1u << PS_CPU_MPI},
-        {"afs_remote_mount_point", true, 1u << COLLECTIVE_GPU_K8S | 1u << PS_CPU_K8S},
-        {"nodes", false, 1u << PS_CPU_MPI},
-        {"k8s_trainers", false, 1u << COLLECTIVE_GPU_K8S | 1u << PS_CPU_K8S},
-        {"k8s_cpu_cores", false, 1u << COLLECTIVE_GPU_K8S | 1u << PS_CPU_K8S},
-        {"k8s_gpu_card", false, 1u << COLLECTIVE_GPU_K8S},
-        {"k8s_ps_num", false, 1u << PS_CPU_K8S},
-        {"k8s_ps_cores", false, 1u << PS_CPU_K8S},
+        {"train_data_path", true, 1u << CR_CLOUD_MPI_PS},
+        {"test_data_path", true, 1u << CR_CLOUD_MPI_PS},
+        {"thirdparty_path", true, 1u << CR_CLOUD_MPI_PS},
+        {"afs_remote_mount_point", true, 1u << CR_CLOUD_K8S_COLLECTIVE | 1u << CR_CLOUD_K8S_PS},
+        {"nodes", false, 1u << CR_CLOUD_MPI_PS},
+        {"k8s_trainers", false, 1u << CR_CLOUD_K8S_COLLECTIVE | 1u << CR_CLOUD_K8S_PS},
+        {"k8s_cpu_cores", false, 1u << CR_CLOUD_K8S_COLLECTIVE | 1u << CR_CLOUD_K8S_PS},
+        {"k8s_gpu_card", false, 1u << CR_CLOUD_K8S_COLLECTIVE},
+        {"k8s_ps_num", false, 1u << CR_CLOUD_K8S_PS},
+        {"k8s_ps_cores", false, 1u << CR_CLOUD_K8S_PS},
     };
     static const char *const names[] = {"", "cluster_type: mpi",
                                         "cluster_type: k8s with fleet_mode: collective",
@@ -271,7 +252,7 @@ static void check_strays(cr_submit *s, const keys *k) {
     }
 }
 
-static void check_secrets(cr_submit *s, keys *k) {
+static void check_secrets(cr_submit *s, cr_cloud_keys *k) {
     cr_secret v[] = {{"ak", "PADDLECLOUD_AK", k->submit->ak, cr_conf_at(k->submit, "ak")},
                      {"sk", "PADDLECLOUD_SK", k->submit->sk, cr_conf_at(k->submit, "sk")},
                      {"fs_ugi", "PADDLECLOUD_FS_UGI", k->config->fs_ugi,
@@ -281,10 +262,6 @@ static void check_secrets(cr_submit *s, keys *k) {
     k->sk = v[1].text;
     k->fs_ugi = v[2].text;
     s->private = true;
-    if (!s->o->dry_run && *k->ak && *k->sk)
-        cr_submit_warn(s, CR_NOWHERE,
-                       "the paddlecloud client takes ak and sk as flags, so 'ps' of this machine "
-                       "shows them while it runs; submit from a machine of your own");
     if (!*k->ak || !*k->sk)
         cr_submit_wrong(s, v[*k->ak ? 1 : 0].at,
                         "No -- AK or SK -- found in your backend.yaml, please check; set %s and %s "
@@ -308,11 +285,11 @@ static void check_secrets(cr_submit *s, keys *k) {
             cr_submit_wrong(s, v[i].at, "%s holds a line break; remove it", v[i].key);
 }
 
-static void check_flags(cr_submit *s, keys *k) {
-    flags_conf *f = k->config->communicator;
+static void check_flags(cr_submit *s, cr_cloud_keys *k) {
+    cr_cloud_flags *f = k->config->communicator;
     const char *most = cr_arena_printf(s->a, "%lld", (long long)k->threads);
-    const cr_field *row = flags_fields;
-    for (int i = 0; i < N_FLAGS; i++, row++) {
+    const cr_field *row = cr_cloud_flag_fields;
+    for (int i = 0; i < CR_CLOUD_FLAGS; i++, row++) {
         int64_t x;
         const char *given;
         memcpy(&given, (const char *)f + row->offset, sizeof given);
@@ -323,8 +300,8 @@ static void check_flags(cr_submit *s, keys *k) {
     }
 }
 
-static void check_paths(cr_submit *s, const keys *k) {
-    const config_conf *c = k->config;
+static void check_paths(cr_submit *s, const cr_cloud_keys *k) {
+    const cr_cloud_config *c = k->config;
     const struct {
         const char *key, *text;
     } v[] = {{"output_path", c->output_path},
@@ -339,7 +316,7 @@ static void check_paths(cr_submit *s, const keys *k) {
     if (!*c->output_path)
         cr_submit_warn(s, cr_conf_at(c, "output_path"),
                        "Job output_path not set! Please check your backend yaml.");
-    if (k->mode == PS_CPU_MPI) {
+    if (k->mode == CR_CLOUD_MPI_PS) {
         if (!*c->train_data_path)
             cr_submit_wrong(s, cr_conf_at(c, "train_data_path"),
                             "No -- TRAIN_DATA_PATH -- found in your backend.yaml, please add "
@@ -360,7 +337,7 @@ static void check_paths(cr_submit *s, const keys *k) {
 }
 
 /* The file behind -m must be among the files that the nodes get. */
-static void check_start(cr_submit *s, keys *k) {
+static void check_start(cr_submit *s, cr_cloud_keys *k) {
     const char *start = k->submit->start_cmd, *crank = "./crank";
     if (strcmp(k->submit->binary, "bundle") == 0) {
         s->bundle = true;
@@ -372,8 +349,8 @@ static void check_start(cr_submit *s, keys *k) {
         crank = *k->submit->crank ? k->submit->crank : "crank";
     }
     if (!cr_conf_has(k->submit, "start_cmd")) {
-        bool many =
-            k->mode == COLLECTIVE_GPU_K8S && k->submit->k8s_trainers * k->submit->k8s_gpu_card > 1;
+        bool many = k->mode == CR_CLOUD_K8S_COLLECTIVE &&
+                    k->submit->k8s_trainers * k->submit->k8s_gpu_card > 1;
         start = many ? cr_arena_printf(s->a, "launch --nproc-per-node %lld -- run -m %s",
                                        (long long)k->submit->k8s_gpu_card, s->config_name)
                      : cr_arena_printf(s->a, "run -m %s", s->config_name);
@@ -399,7 +376,7 @@ static void check_start(cr_submit *s, keys *k) {
 }
 
 /* Names of the files that crank writes itself. */
-static void check_names(cr_submit *s, const keys *k) {
+static void check_names(cr_submit *s, const cr_cloud_keys *k) {
     static const char *const own[] = {"before_hook.sh", "config.ini",   "job.sh",
                                       "end_hook.sh",    "crank.tar.gz", "crank_secret"};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
@@ -410,7 +387,7 @@ static void check_names(cr_submit *s, const keys *k) {
 }
 
 static void check(cr_submit *s) {
-    keys *k = s->keys;
+    cr_cloud_keys *k = s->keys;
     if (!k->config) k->config = cr_conf_bind(s->a, &config_msg, NULL, s->diag);
     if (!k->submit) k->submit = cr_conf_bind(s->a, &submit_msg, NULL, s->diag);
     if (!k->config->communicator)
@@ -433,15 +410,15 @@ static void check(cr_submit *s) {
     if (files) check_start(s, k);
     check_names(s, k);
     k->cores = cr_conf_has(k->submit, "k8s_cpu_cores") ? k->submit->k8s_cpu_cores
-               : k->mode == COLLECTIVE_GPU_K8S         ? 1
+               : k->mode == CR_CLOUD_K8S_COLLECTIVE    ? 1
                                                        : 2;
-    if (k->mode == COLLECTIVE_GPU_K8S) {
+    if (k->mode == CR_CLOUD_K8S_COLLECTIVE) {
         s->nodes = (int)k->submit->k8s_trainers;
         s->per_node = (int)k->submit->k8s_gpu_card;
     } else if (k->mode) {
-        s->nodes = (int)(k->mode == PS_CPU_MPI ? k->submit->nodes : k->submit->k8s_trainers);
+        s->nodes = (int)(k->mode == CR_CLOUD_MPI_PS ? k->submit->nodes : k->submit->k8s_trainers);
     }
-    if (k->mode == PS_CPU_K8S && k->submit->k8s_ps_num + k->submit->k8s_trainers > 4096)
+    if (k->mode == CR_CLOUD_K8S_PS && k->submit->k8s_ps_num + k->submit->k8s_trainers > 4096)
         cr_submit_wrong(s, cr_conf_at(k->submit, "k8s_ps_num"),
                         "%lld servers and %lld trainers are more than 4096 processes",
                         (long long)k->submit->k8s_ps_num, (long long)k->submit->k8s_trainers);
@@ -469,10 +446,10 @@ static const char *line_of(cr_arena *a, char c) {
 
 /* The widest key is a flag. PaddleRec shows ak and sk here. */
 static void table(cr_submit *s) {
-    const keys *k = s->keys;
-    const config_conf *c = k->config;
-    const submit_conf *j = k->submit;
-    bool mpi = k->mode == PS_CPU_MPI;
+    const cr_cloud_keys *k = s->keys;
+    const cr_cloud_config *c = k->config;
+    const cr_cloud_submit *j = k->submit;
+    bool mpi = k->mode == CR_CLOUD_MPI_PS;
     cr_submit_say(s, "%s", "");
     cr_submit_say(s, "%s", line_of(s->a, '='));
     cr_submit_say(s, "%*s%-*s     %-50s", 18, "", 30, "Cluster Envs", "Value");
@@ -484,8 +461,8 @@ static void table(cr_submit *s) {
     row(s, "PADDLE_VERSION", c->paddle_version);
     row_int(s, "USE_PYTHON3", c->use_python3);
     row_int(s, "CPU_NUM", k->threads);
-    for (int i = 0; i < N_FLAGS; i++)
-        row(s, flags_fields[i].name, k->flags[i]);
+    for (int i = 0; i < CR_CLOUD_FLAGS; i++)
+        row(s, cr_cloud_flag_fields[i].name, k->flags[i]);
     if (mpi) {
         row(s, "TRAIN_DATA_PATH", c->train_data_path);
         row(s, "TEST_DATA_PATH", c->test_data_path);
@@ -505,196 +482,12 @@ static void table(cr_submit *s) {
         row_int(s, "K8S_TRAINERS", j->k8s_trainers);
         row_int(s, "K8S_CPU_CORES", k->cores);
     }
-    if (k->mode == COLLECTIVE_GPU_K8S) row_int(s, "K8S_GPU_CARD", j->k8s_gpu_card);
-    if (k->mode == PS_CPU_K8S) {
+    if (k->mode == CR_CLOUD_K8S_COLLECTIVE) row_int(s, "K8S_GPU_CARD", j->k8s_gpu_card);
+    if (k->mode == CR_CLOUD_K8S_PS) {
         row_int(s, "K8S_PS_NUM", j->k8s_ps_num);
         row_int(s, "K8S_PS_CORES", j->k8s_ps_cores);
     }
     cr_submit_say(s, "%s", line_of(s->a, '='));
-}
-
-/* ---- files ---- */
-
-static void before_hook(const cr_submit *s, const keys *k, cr_buf *b) {
-    const char *crank = *k->submit->crank ? k->submit->crank : "crank";
-    cr_buf_str(b, "#!/bin/sh\n"
-                  "# before_hook.sh - runs on each node before training: puts crank in its place.\n"
-                  "echo \"Run before_hook.sh ...\"\n");
-    if (s->bundle)
-        cr_buf_str(b, "tar xzf crank.tar.gz || exit 1\nchmod +x crank || exit 1\n./crank version "
-                      "|| exit 1\n");
-    else
-        cr_buf_printf(b, "%s version || exit 1\n", cr_sh(s->a, crank));
-    cr_buf_str(b, "chmod 600 crank_secret || exit 1\necho \"End before_hook.sh ...\"\n");
-}
-
-static void config_ini(const cr_submit *s, const keys *k, cr_buf *b) {
-    const config_conf *c = k->config;
-    (void)s;
-    if (k->mode == PS_CPU_MPI) {
-        cr_buf_str(b, "storage_type=\"hdfs\"\nforce_reuse_output_path=\"True\"\n");
-        cr_buf_printf(b, "fs_name=%s\nfs_ugi=%s\nFLAGS_rpc_deadline=300000\n", c->fs_name,
-                      k->fs_ugi);
-        cr_buf_printf(b, "train_data_path=%s\ntest_data_path=%s\noutput_path=%s\n",
-                      c->train_data_path, c->test_data_path, c->output_path);
-        cr_buf_printf(b, "thirdparty_path=%s\n", c->thirdparty_path);
-    } else {
-        cr_buf_printf(b, "fs_name=%s\nfs_ugi=%s\noutput_path=%s\n", c->fs_name, k->fs_ugi,
-                      c->output_path);
-        cr_buf_printf(b, "mount_afs=\"true\"\nAFS_REMOTE_MOUNT_POINT=%s\n",
-                      c->afs_remote_mount_point);
-        cr_buf_str(b, "afs_local_mount_point=\"/root/paddlejob/workspace/env_run/afs/\"\n");
-    }
-    cr_buf_printf(b, "PADDLE_PADDLEREC_ROLE=WORKER\nPADDLEREC_CLUSTER_TYPE=%s\n",
-                  k->mode == PS_CPU_MPI ? "MPI" : "K8S");
-    cr_buf_printf(b, "use_python3=%lld\nCPU_NUM=%lld\nGLOG_v=0\n", (long long)c->use_python3,
-                  (long long)k->threads);
-    for (int i = 0; i < N_FLAGS; i++)
-        cr_buf_printf(b, "%s=%s\n", flags_fields[i].name, k->flags[i]);
-}
-
-static void client_call(const keys *k, cr_buf *b) {
-    const submit_conf *j = k->submit;
-    cr_buf_str(b, "paddlecloud job --ak \"${ak}\" --sk \"${sk}\" train \\\n"
-                  "    --job-name \"${job_name}\" \\\n");
-    if (k->mode == PS_CPU_MPI)
-        cr_buf_printf(b,
-                      "    --mpi-priority \"${priority}\" \\\n"
-                      "    --group-name \"${group_name}\" \\\n"
-                      "    --mpi-wall-time \"${wall_time}\" \\\n"
-                      "    --mpi-nodes %lld \\\n"
-                      "    --is-standalone 0 \\\n"
-                      "    --permission group \\\n"
-                      "    --job-version \"${job_version}\" \\\n"
-                      "    --job-conf config.ini \\\n"
-                      "    --start-cmd \"${start_cmd}\" \\\n"
-                      "    --files ./* \\\n"
-                      "    --json >.answer\n",
-                      (long long)j->nodes);
-    else
-        cr_buf_str(b, "    --group-name \"${group_name}\" \\\n"
-                      "    --job-conf config.ini \\\n"
-                      "    --start-cmd \"${start_cmd}\" \\\n"
-                      "    --files ./* \\\n"
-                      "    --job-version \"${job_version}\" \\\n");
-    if (k->mode == COLLECTIVE_GPU_K8S)
-        cr_buf_str(b, "    --k8s-trainers \"${k8s_trainers}\" \\\n"
-                      "    --k8s-cpu-cores \"${k8s_cpu_cores}\" \\\n"
-                      "    --k8s-gpu-cards \"${k8s_gpu_cards}\" \\\n"
-                      "    --k8s-priority \"${priority}\" \\\n"
-                      "    --wall-time \"${wall_time}\" \\\n"
-                      "    --is-standalone ${is_standalone} \\\n"
-                      "    --json \\\n"
-                      "    ${distribute_job_type} >.answer\n");
-    if (k->mode == PS_CPU_K8S)
-        cr_buf_printf(b,
-                      "    --k8s-priority \"${priority}\" \\\n"
-                      "    --wall-time \"${wall_time}\" \\\n"
-                      "    --k8s-trainers %lld \\\n"
-                      "    --k8s-cpu-cores %lld \\\n"
-                      "    --k8s-ps-num %lld \\\n"
-                      "    --k8s-ps-cores %lld \\\n"
-                      "    --is-standalone 0 \\\n"
-                      "    --distribute-job-type \"PSERVER\" \\\n"
-                      "    --json >.answer\n",
-                      (long long)j->k8s_trainers, (long long)k->cores, (long long)j->k8s_ps_num,
-                      (long long)j->k8s_ps_cores);
-}
-
-static void job_sh(const cr_submit *s, const keys *k, cr_buf *b) {
-    const submit_conf *j = k->submit;
-    cr_buf_str(b, "#!/bin/sh\n"
-                  "# job.sh - submits the files of this folder; run it again after changes: sh "
-                  "job.sh\n"
-                  "# It holds keys: keep the folder to yourself.\n"
-                  "unset http_proxy https_proxy\n"
-                  "# the nodes of this job know each other by it\n"
-                  "[ -s crank_secret ] || (umask 077 && head -c 32 /dev/urandom | base64 "
-                  ">crank_secret)\n");
-    cr_buf_printf(b, "job_name=%s\n", cr_sh_double(s->a, j->job_name));
-    cr_buf_printf(b, "group_name=%s\n", cr_sh_double(s->a, j->group));
-    cr_buf_str(b, "job_version=\"paddle-fluid-v1.7.1\"\n");
-    cr_buf_printf(b, "start_cmd=%s\n", cr_sh_double(s->a, k->start));
-    cr_buf_str(b, "wall_time=\"2000:00:00\"\n");
-    cr_buf_printf(b, "priority=%s\n", cr_sh_double(s->a, j->priority));
-    cr_buf_printf(b, "ak=%s\n", cr_sh_double(s->a, k->ak));
-    cr_buf_printf(b, "sk=%s\n", cr_sh_double(s->a, k->sk));
-    if (k->mode == COLLECTIVE_GPU_K8S)
-        cr_buf_printf(
-            b,
-            "k8s_trainers=%lld\nk8s_cpu_cores=%lld\nk8s_gpu_cards=%lld\n"
-            "is_standalone=0\n"
-            "distribute_job_type=\"--distribute-job-type NCCL2\"\n"
-            "if [ ${k8s_trainers} -eq 1 ]; then\n"
-            "    is_standalone=1\n"
-            "    distribute_job_type=\"--job-remark single-trainer\"\n"
-            "fi\n"
-            "if [ ${k8s_trainers} -eq 1 ] && [ ${k8s_gpu_cards} -eq 1 ]; then\n"
-            "    distribute_job_type=\"--job-remark single-gpu\"\n"
-            "    echo \"Attention: Use single GPU card for PaddleRec distributed training, "
-            "please set runner class from 'cluster_train' to 'train' in config.yaml.\"\n"
-            "fi\n",
-            (long long)j->k8s_trainers, (long long)k->cores, (long long)j->k8s_gpu_card);
-    client_call(k, b);
-    cr_buf_str(b, "code=$?\ncat .answer\nexit $code\n");
-}
-
-static void jobs_sh(cr_buf *b) {
-    cr_buf_str(b, "#!/bin/sh\n"
-                  "# .jobs.sh VERB ID - what 'crank jobs' asks the client; change the lines where "
-                  "your client has other words.\n"
-                  "eval \"$(grep -E '^(ak|sk)=' job.sh)\"\n"
-                  "unset http_proxy https_proxy\n"
-                  "case $1 in\n"
-                  "state) paddlecloud job --ak \"$ak\" --sk \"$sk\" info \"$2\" --json |\n"
-                  "    sed -n 's/.*\"\\(jobStatus\\|status\\)\" *: *\"\\([^\"]*\\)\".*/\\2/p' ;;\n"
-                  "logs) paddlecloud job --ak \"$ak\" --sk \"$sk\" log \"$2\" ;;\n"
-                  "follow) paddlecloud job --ak \"$ak\" --sk \"$sk\" log \"$2\" --follow ;;\n"
-                  "stop) paddlecloud job --ak \"$ak\" --sk \"$sk\" kill \"$2\" ;;\n"
-                  "esac\n");
-}
-
-static cr_code write_all(cr_submit *s, const keys *k, cr_buf *b, cr_err *err) {
-    const char *kind = k->mode == PS_CPU_MPI ? "mpi" : "k8s";
-    cr_submit_say(s, "gen %s before_hook.sh", k->mode == COLLECTIVE_GPU_K8S ? "gpu" : "cpu");
-    before_hook(s, k, b);
-    CR_TRY(cr_folder_put(s, "before_hook.sh", b, err));
-    cr_submit_say(s, "gen %s_config.ini", kind);
-    config_ini(s, k, b);
-    CR_TRY(cr_folder_put(s, "config.ini", b, err));
-    cr_submit_say(s, "gen %s_job.sh", kind);
-    job_sh(s, k, b);
-    CR_TRY(cr_folder_put(s, "job.sh", b, err));
-    cr_submit_say(s, "gen end_hook.sh");
-    cr_buf_str(b, "#!/bin/sh\n# end_hook.sh - runs on each node after training.\n"
-                  "echo \"Run end_hook.sh ...\"\n");
-    CR_TRY(cr_folder_put(s, "end_hook.sh", b, err));
-    jobs_sh(b);
-    return cr_folder_put(s, ".jobs.sh", b, err);
-}
-
-static cr_code write_files(cr_submit *s, cr_err *err) {
-    cr_buf b;
-    cr_buf_init(&b);
-    cr_code code = write_all(s, s->keys, &b, err);
-    cr_buf_clear(&b);
-    return code;
-}
-
-/* The answer is some lines and a JSON object with jobId. */
-static const char *answer(cr_submit *s, const char *text) {
-    const char *from = strchr(text, '{'), *to = strrchr(text, '}');
-    cr_json *j = NULL;
-    cr_err err;
-    const char *out = NULL;
-    int64_t number;
-    if (!from || !to || to < from) return NULL;
-    if (cr_json_parse(&j, from, (size_t)(to - from) + 1, &err) != CR_OK) return NULL;
-    const cr_json *id = cr_json_get(j, "jobId");
-    if (cr_json_str(id) && *cr_json_str(id)) out = cr_arena_strdup(s->a, cr_json_str(id));
-    if (!out && cr_json_i64(id, &number)) out = cr_arena_printf(s->a, "%lld", (long long)number);
-    cr_json_free(j);
-    return out;
 }
 
 const cr_backend cr_backend_paddlecloud = {
@@ -705,6 +498,6 @@ const cr_backend cr_backend_paddlecloud = {
     .version = "paddlecloud --version",
     .check = check,
     .show = table,
-    .write = write_files,
-    .answer = answer,
+    .write = cr_cloud_write,
+    .answer = cr_cloud_answer,
 };

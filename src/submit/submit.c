@@ -76,6 +76,11 @@ static bool find_type(cr_submit *s) {
     if (!n || n->kind != CR_NODE_SCALAR) {
         cr_submit_wrong(s, root->at, "'backend' is missing; write 'backend: NAME', one of %s",
                         all.data);
+    } else if (strcasecmp(n->text, "Kubernetes") == 0) {
+        cr_submit_wrong(s, n->at,
+                        "Kubernetes can not be supported now: that backend of PaddleRec never "
+                        "worked as it was published; write 'backend: pytorchjob' or 'backend: "
+                        "mpijob' (docs/guide/start_kubernetes.md)");
     } else {
         const char *near = cr_nearest(n->text, next_type, NULL);
         cr_submit_wrong(s, n->at, "%s can not be supported now; %s%s%sthe backends are %s",

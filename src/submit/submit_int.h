@@ -170,6 +170,9 @@ void cr_check_all(cr_submit *s);
 
 /* ---- jobs.c ---- */
 CR_CHECKED cr_code cr_jobs_keep(cr_submit *s, const char *id, cr_err *err);
-const char *cr_jobs_id(cr_arena *a, const char *folder);
+/* cr_jobs_polled adds the cases logs and follow to .jobs.sh, of clients that can only be asked again
+ * and again. The script has `state ID`, `pods ID`, one per line, and `log ID POD`; `ends` is a
+ * pattern of the states of jobs that have ended. */
+void cr_jobs_polled(cr_buf *b, const char *ends);
 
 #endif

@@ -1,9 +1,10 @@
 #!/bin/sh
-# submit.sh CRANK - a job of PaddleCloud from crank submit to its output, with a cluster that stands in; jobs of plain hosts.
+# submit.sh CRANK - jobs of PaddleCloud from crank submit to their output, with a cluster that stands in; jobs of plain hosts.
 #
-# The generated job.sh is executed as it is; the client that stands in takes the uploaded files, starts a server and a trainer per
-# node on hosts that are network namespaces (net.sh), with the variables of the platform, in this order: before_hook.sh, the start
-# command, end_hook.sh. Data and output are on the mount ./afs, which all nodes share. The program comes out of the uploaded bundle.
+# The generated job.sh is executed as it is; the client that stands in takes the uploaded files, and this script runs what the platform
+# runs, on hosts that are network namespaces (net.sh), with the variables of the platform, in this order: before_hook.sh, the start
+# command, end_hook.sh. Data and output are where the platform has them: on the mount ./afs of K8S, which all nodes share, in
+# ./train_data and ./output of MPI. The program comes out of the uploaded bundle.
 # Exit code 77: this machine cannot run it, and why.
 set -u
 [ $# -eq 1 ] && [ -x "$1" ] || { echo "usage: submit.sh CRANK" >&2; exit 2; }
@@ -15,19 +16,19 @@ unset CRANK_JOB_SECRET # the job brings its own
 CRANK_JOBS_DIR=$CASE_DIR/jobs
 export CRANK_JOBS_DIR
 
-# the platform: 2 servers on hosts 0 and 1, 2 trainers on hosts 2 and 3; each has its own working folder with the uploaded files
+# ---- PaddleCloud: the three kinds of jobs, each from crank run -b to its output ----
+rows() { awk -v from="$1" 'BEGIN { for (i = from; i < from + 128; i++) printf "click:%d dense_feature:%.2f 1:%d 2:%d\n", i % 3 == 0, i % 7 / 7, i % 50 + 1, i * 7 % 90 + 1 }'; }
 mkdir -p bin afs_remote/data
-awk 'BEGIN { for (i = 0; i < 128; i++) printf "click:%d dense_feature:%.2f 1:%d 2:%d\n", i % 3 == 0, i % 7 / 7, i % 50 + 1, i * 7 % 90 + 1 }' >afs_remote/data/part-0
-awk 'BEGIN { for (i = 3; i < 131; i++) printf "click:%d dense_feature:%.2f 1:%d 2:%d\n", i % 3 == 0, i % 7 / 7, i % 50 + 1, i * 7 % 90 + 1 }' >afs_remote/data/part-1
+rows 0 >afs_remote/data/part-0
+rows 3 >afs_remote/data/part-1
 cat >bin/paddlecloud <<'END'
 #!/bin/sh
 # a client whose cluster is the folder that the test looks at
 [ "$1" != --version ] || { echo "paddlecloud 2.3.1"; exit 0; }
+env true "$@" # a program, which gets the keys
 while [ $# -gt 0 ]; do
     case $1 in
-    --start-cmd) echo "$2" >"$CLUSTER/start_cmd" ;;
-    --k8s-trainers) echo "$2" >"$CLUSTER/trainers" ;;
-    --k8s-ps-num) echo "$2" >"$CLUSTER/servers" ;;
+    --start-cmd | --mpi-nodes | --k8s-trainers | --k8s-ps-num | --k8s-gpu-cards | --distribute-job-type) echo "$2" >"$CLUSTER/${1#--}" ;;
     esac
     shift
 done
@@ -35,53 +36,147 @@ mkdir "$CLUSTER/files" && cp ./* "$CLUSTER/files" || exit 1
 echo '{"groupName": "paddle", "jobId": "job-1", "userId": "u"}'
 END
 chmod +x bin/paddlecloud
-mkdir cluster
 CLUSTER=$CASE_DIR/cluster
 PATH=$CASE_DIR/bin:$PATH
 export CLUSTER PATH
-paddle_config cpu ps '{workspace}/afs/data'
-# ranks save together, into a folder that all of them see: the mount
-sed -i 's,save_checkpoint_path: output,save_checkpoint_path: afs/output,' config.yaml
-backend_k8s_ps | sed 's/^  binary: image/  binary: bundle/; s/k8s_ps_num: 3/k8s_ps_num: 2/' >backend.yaml
-chmod 600 backend.yaml
-run "$CRANK" run -m config.yaml -b backend.yaml
-ends 0
-has_out "job id: job-1"
-[ "$(cat cluster/servers) $(cat cluster/trainers)" = "2 2" ] || fail "$(cat cluster/servers cluster/trainers)"
-passed "submit: the folder reaches the client, with the bundle"
-
-node() { # node HOST VARIABLES...: what the platform does on one node
+submitted() { # submitted: config.yaml and backend.yaml reach the client, with the bundle
+    rm -rf cluster node[0-9]
+    mkdir cluster
+    chmod 600 backend.yaml
+    run "$CRANK" run -m config.yaml -b backend.yaml
+    ends 0
+    has_out "job id: job-1"
+    is_there cluster/files/crank.tar.gz
+    # fs_ugi has characters that a shell would obey; the platform reads the file line by line
+    grep -v '^fs_' cluster/files/config.ini >cluster/files/env.sh
+}
+arrive() { # arrive I: the uploaded files and the mount ./afs in the working folder of host I
+    mkdir "node$1" && cp cluster/files/* "node$1" && ln -s "$CASE_DIR/afs_remote" "node$1/afs"
+}
+in_node() { # in_node I SCRIPT VARIABLES...: on host I, in its folder; config.ini is the environment of the nodes
+    in_i=$1 in_script=$2
+    shift 2
+    # shellcheck disable=SC2016
+    on "$in_i" env -u CRANK_JOB_SECRET PATH=/usr/bin:/bin "$@" sh -c 'cd "$0" && set -a && . ./env.sh && set +a && eval "$1"' "$CASE_DIR/node$in_i" "$in_script"
+}
+# shellcheck disable=SC2016
+whole='sh before_hook.sh && sh -c "$(cat "$CLUSTER/start-cmd")" && sh end_hook.sh'
+node() { # node I VARIABLES...: what the platform does on a node with one process; it is $pid_I
     i=$1
     shift
-    mkdir "node$i" && cp cluster/files/* "node$i" && ln -s "$CASE_DIR/afs_remote" "node$i/afs"
-    # config.ini is the environment of the nodes
-    # shellcheck disable=SC2016
-    on "$i" env -u CRANK_JOB_SECRET PATH=/usr/bin:/bin "$@" sh -c 'cd "$0" && set -a && . ./env.sh && set +a &&
-        sh before_hook.sh && sh -c "$(cat "$CLUSTER/start_cmd")" && sh end_hook.sh' "$CASE_DIR/node$i" >"out.$i" 2>"err.$i" &
+    arrive "$i"
+    in_node "$i" "$whole" "$@" >"out.$i" 2>"err.$i" &
     eval "pid_$i=$!"
 }
+nodes_end() { # nodes_end N: the nodes 0 to N - 1 have run both hooks and trained
+    for i in $(seq 0 $(($1 - 1))); do
+        eval "p=\$pid_$i"
+        code=0
+        # shellcheck disable=SC2154
+        wait "$p" || code=$?
+        [ $code -eq 0 ] || fail "node $i ended with $code: $(cat "out.$i" "err.$i")"
+        grep -q "^Run before_hook.sh" "out.$i" && grep -q "^End before_hook.sh" "out.$i" && grep -q "^Run end_hook.sh" "out.$i" ||
+            fail "node $i did not run its hooks: $(cat "out.$i")"
+    done
+    none_left
+}
+
+# K8S with servers: 2 servers on hosts 0 and 1, 2 trainers on hosts 2 and 3. Ranks save together, into a folder that all of them see: the mount.
+paddle_config cpu ps '{workspace}/afs/data'
+sed -i 's,save_checkpoint_path: output,save_checkpoint_path: afs/output,' config.yaml
+backend_k8s_ps | sed 's/^  binary: image/  binary: bundle/; s/k8s_ps_num: 3/k8s_ps_num: 2/' >backend.yaml
+submitted
+[ "$(cat cluster/k8s-ps-num) $(cat cluster/k8s-trainers)" = "2 2" ] || fail "$(cat cluster/k8s-ps-num cluster/k8s-trainers)"
+passed "submit: the folder reaches the client, with the bundle"
 servers=10.77.0.1:7164,10.77.0.2:7164
-# fs_ugi has characters that a shell would obey; the platform reads the file line by line
-grep -v '^fs_' cluster/files/config.ini >cluster/files/env.sh
 for i in 0 1; do
     node $i TRAINING_ROLE=PSERVER PADDLE_PSERVERS_IP_PORT_LIST=$servers PADDLE_TRAINERS_NUM=2 POD_IP=10.77.0.$((i + 1)) PADDLE_PORT=7164
 done
 for i in 2 3; do
     node $i TRAINING_ROLE=TRAINER PADDLE_PSERVERS_IP_PORT_LIST=$servers PADDLE_TRAINERS_NUM=2 PADDLE_TRAINER_ID=$((i - 2))
 done
-for i in 0 1 2 3; do
-    eval "p=\$pid_$i"
-    code=0
-    # shellcheck disable=SC2154
-    wait "$p" || code=$?
-    [ $code -eq 0 ] || fail "node $i ended with $code: $(cat "out.$i" "err.$i")"
-    grep -q "^Run before_hook.sh" "out.$i" && grep -q "^End before_hook.sh" "out.$i" && grep -q "^Run end_hook.sh" "out.$i" ||
-        fail "node $i did not run its hooks: $(cat "out.$i")"
-done
-none_left
+nodes_end 4
 is_there afs_remote/output/1/state.json
 grep -q "Running PSRunner" out.2 || fail "$(cat out.2)"
-passed "before_hook, training with servers and trainers of the platform, end_hook, output"
+passed "K8S with servers: before_hook, training with servers and trainers of the platform, end_hook, output"
+
+# K8S collective: one trainer on each of two hosts, with the variables that Paddle's launcher reads
+rm -rf afs_remote/output ctr_*
+paddle_config gpu collective '{workspace}/afs/data'
+sed -i 's,save_checkpoint_path: output,save_checkpoint_path: afs/output,' config.yaml
+backend_k8s_collective | sed 's/^  binary: image/  binary: bundle/' >backend.yaml
+submitted
+[ "$(cat cluster/k8s-trainers) $(cat cluster/k8s-gpu-cards) $(cat cluster/distribute-job-type)" = "2 1 NCCL2" ] || fail "$(head cluster/k* cluster/d*)"
+for i in 1 0; do
+    node $i PADDLE_TRAINERS=10.77.0.1,10.77.0.2 PADDLE_TRAINERS_NUM=2 PADDLE_TRAINER_ID=$i POD_IP=10.77.0.$((i + 1)) PADDLE_PORT=6170 \
+        TRAINER_PORTS_NUM=1 TRAINER_GPU_CARD_COUNT=1 PADDLE_TRAINING_ROLE=TRAINER
+done
+nodes_end 2
+is_there afs_remote/output/1/state.json
+grep -q "2 nodes with 1 rank each" err.0 || fail "$(cat err.0)"
+mv afs_remote/output collective
+# the same config as one process: the same bytes
+paddle_config cpu collective "$CASE_DIR/afs_remote/data"
+sed -i 's,class: cluster_train,class: train,; s,save_checkpoint_path: output,save_checkpoint_path: alone,; s,batch_size: 4,batch_size: 8,' config.yaml
+run "$CRANK" run -m config.yaml
+ends 0
+same_weights alone collective
+passed "K8S collective: two trainers, the bytes of one process"
+
+# MPI with servers: a node has a server and a trainer, the platform brings train_data and takes output away
+rm -rf ctr_*
+paddle_config cpu ps '{workspace}/train_data'
+backend_mpi | sed 's/^  binary: image/  binary: bundle/; s/^  nodes: 2/  nodes: 1/' >backend.yaml
+submitted
+[ "$(cat cluster/mpi-nodes)" = 1 ] || fail "$(cat cluster/mpi-nodes)"
+arrive 0
+rm node0/afs
+cp -r afs_remote/data node0/train_data
+in_node 0 'sh before_hook.sh' >out.0 2>err.0 &
+wait $! || fail "before_hook.sh: $(cat err.0)"
+both="PADDLE_PSERVERS_IP_PORT_LIST=10.77.0.1:7164 PADDLE_TRAINERS_NUM=1"
+# shellcheck disable=SC2016,SC2086
+in_node 0 'sh -c "$(cat "$CLUSTER/start-cmd")"' $both TRAINING_ROLE=PSERVER POD_IP=10.77.0.1 PADDLE_PORT=7164 >out.1 2>err.1 &
+server=$!
+# shellcheck disable=SC2016,SC2086
+in_node 0 'sh -c "$(cat "$CLUSTER/start-cmd")" && sh end_hook.sh' $both TRAINING_ROLE=TRAINER PADDLE_TRAINER_ID=0 >>out.0 2>>err.0 &
+wait $! || fail "the trainer: $(cat err.0)"
+wait $server || fail "the server: $(cat err.1)"
+grep -q "^End before_hook.sh" out.0 && grep -q "^Run end_hook.sh" out.0 || fail "$(cat out.0)"
+none_left
+is_there node0/output/1/state.json
+grep -q '^output_path=/user/out$' node0/config.ini || fail "$(cat node0/config.ini)"
+passed "MPI with servers: a server and a trainer on the node, train_data, output"
+
+# without backend.yaml: the files by hand, from those of a dry run
+rm -rf ctr_* byhand
+backend_mpi | sed 's/^  binary: image/  binary: bundle/; s/^  nodes: 2/  nodes: 1/' >backend.yaml
+run "$CRANK" submit config.yaml -b backend.yaml --dry-run
+ends 0
+mkdir byhand && cp config.yaml ctr_*/before_hook.sh ctr_*/end_hook.sh ctr_*/crank.tar.gz byhand
+echo PADDLE_PADDLEREC_ROLE=WORKER >byhand/config.ini
+cat >byhand/job.sh <<'END'
+head -c 32 /dev/urandom | base64 >crank_secret
+paddlecloud job --ak AKAKAK --sk SKSKSK train --job-name ctr --job-conf config.ini --files ./* --json \
+    --start-cmd 'CRANK_JOB_SECRET=$(cat crank_secret) ./crank run -m config.yaml'
+END
+rm -rf cluster node0
+mkdir cluster
+(cd byhand && sh job.sh) >out.0 || fail "$(cat out.0)"
+cp cluster/files/config.ini cluster/files/env.sh
+arrive 0
+rm node0/afs
+cp -r afs_remote/data node0/train_data
+# shellcheck disable=SC2016,SC2086
+in_node 0 'sh before_hook.sh && sh -c "$(cat "$CLUSTER/start-cmd")"' $both TRAINING_ROLE=PSERVER POD_IP=10.77.0.1 PADDLE_PORT=7164 >out.1 2>err.1 &
+server=$!
+# shellcheck disable=SC2016,SC2086
+in_node 0 'until [ -x crank ] && ./crank version; do sleep 0.2; done; sh -c "$(cat "$CLUSTER/start-cmd")"' $both TRAINING_ROLE=TRAINER PADDLE_TRAINER_ID=0 >out.0 2>err.0 &
+wait $! || fail "the trainer: $(cat err.0)"
+wait $server || fail "the server: $(cat err.1)"
+none_left
+is_there node0/output/1/state.json
+passed "without backend.yaml: the user's own files, with PADDLE_PADDLEREC_ROLE=WORKER"
 
 # ---- plain hosts: job.sh on host 0 starts the ranks of hosts 0 and 1, by a script in the place of ssh, by hand, by mpiexec, by mpirun ----
 mkdir -p etc

@@ -46,6 +46,17 @@ is_gone "storage/$folder/job.ini"
 run crank jobs show last
 has_out "state      Running"
 has_out "last step  30"
+run crank jobs list
+has_out "...dlc1k2m3n4o5p6q7 ... dlc ... Running ..."
+# what comes later is shown once, of each pod
+rm -f call.asked
+printf '#!/bin/sh\n[ "$(cat "$STANDIN_LOG.asked" 2>/dev/null | wc -l)" -lt 2 ] || export STANDIN_STATE=Succeeded\nexec sh "%s" "$@"\n' "$CLI/submit/dlc" >bin/dlc
+CRANK_POLL=0 run crank jobs logs -f last
+ends 0
+printf 'step 30 of dlc1k2m3n4o5p6q7-master-0\nstep 30 of dlc1k2m3n4o5p6q7-worker-0\nworker, line 1\nworker, line 2\nworker, line 3\n' >wanted
+same wanted "$out"
+[ -z "$(ls -a "$folder" | grep seen)" ] || fail "$(ls -a "$folder")"
+standin dlc
 run crank jobs stop last
 has_out "stopped dlc1k2m3n4o5p6q7"
 for answer in refusal garbage; do
@@ -93,6 +104,26 @@ ends 0
 grep -qx "name=daily_$(date -d yesterday +%Y%m%d)" call.ini || fail "$(cat call.ini)"
 run sh "$folder/job.sh" someday
 ends 2
+# cron: another folder, hardly any variables, no terminal; DataWorks gives \${bizdate}, the day before the day of the run
+for line in 'sh deepfm_…/job.sh ${bizdate}' '0 3 * * * sh /home/you/deepfm_…/job.sh'; do
+    grep -qF "$line" "$CLI/../../docs/guide/start_dlc.md" || fail "start_dlc.md has no line '$line'"
+done
+here=$PWD
+run env -i PATH="$PWD/bin:/usr/bin:/bin" HOME="$HOME" STANDIN_LOG="$STANDIN_LOG" sh -c "cd / && sh '$here/$folder/job.sh'" </dev/null
+ends 0
+grep -qx "name=daily_$(date -d yesterday +%Y%m%d)" call.ini || fail "$(cat call.ini)"
+bizdate=20240228 run sh -c "sh '$folder'/job.sh \"\$bizdate\""
+ends 0
+grep -q 'dt=20240228/\*,/mnt/data/2024-02-27/' "storage/$folder-20240228/node.sh" || fail "$(cat storage/*/node.sh)"
+# a date of a leap year; the same date again replaces the folder of the stage
+run sh "$folder/job.sh" 20240301
+ends 0
+grep -q '2024-02-29' "storage/$folder-20240301/node.sh" || fail "$(cat storage/*/node.sh)"
+run sh "$folder/job.sh" 20240301
+ends 0
+# crank jobs knows the newest
+run crank jobs show last
+has_out "job        dlc1k2m3n4o5p6q7"
 rm -rf daily_*
 
 # ---- mistakes, all at once ----

@@ -3,6 +3,7 @@
 . "$CLI/submit/backends.sh"
 paddle_config cpu ps '{workspace}/train_data'
 standin paddlecloud
+standin curl
 # ---- the three kinds: the folders byte for byte ----
 for kind in mpi k8s_collective k8s_ps; do
     case $kind in
@@ -21,13 +22,13 @@ for kind in mpi k8s_collective k8s_ps; do
     has_out "The task submission folder is generated at $PWD/$folder"
     has_out "the folder holds secrets: only you can read it (mode 0700)"
     [ "$(stat -c %a "$folder")" = 700 ] || fail "the folder can be read by others"
-    for f in "$folder"/* "$folder"/.jobs.sh; do [ "$(stat -c %a "$f")" = 600 ] || fail "$f can be read by others"; done
+    for f in "$folder"/* "$folder"/.jobs.sh "$folder"/.client.sh; do [ "$(stat -c %a "$f")" = 600 ] || fail "$f can be read by others"; done
     [ -s "$folder/crank_secret" ] || fail "there is no secret of the job"
     mkdir got.$kind
-    cp "$folder"/*.sh "$folder/config.ini" "$folder/.jobs.sh" got.$kind
+    cp "$folder"/*.sh "$folder/config.ini" "$folder/.jobs.sh" "$folder/.client.sh" got.$kind
     same "$CLI/submit/$kind" got.$kind
     same "$CLI/submit/$kind.call" call
-    same "$folder" call.files -x .answer -x .jobs.sh
+    same "$folder" call.files -x '.*'
     sed -n '/before_submit/,$p' "$out" >lines
     case $kind in
     mpi) set -- cpu mpi ;;
@@ -64,8 +65,21 @@ run crank jobs show last
 has_out "state      running"
 has_out "last step  40"
 has_out "config     $PWD/config.yaml"
+printf 'job\n--ak\nAKAKAK\n--sk\nSKSKSK\ninfo\njob-4711\n' >wanted
+same wanted call
 run crank jobs logs job-4711
-has_out "batch: 40, auc: 0.5"
+printf 'epoch 0\nbatch: 40, auc: 0.5\nsecond trainer, line 1\nsecond trainer, line 2\n' >wanted
+same wanted "$out"
+rm call.asked
+STANDIN_STATE=success CRANK_POLL=0 run crank jobs logs -f job-4711
+printf 'epoch 0\nbatch: 40, auc: 0.5\nsecond trainer, line 1\n' >wanted
+same wanted "$out"
+# what comes later is shown once, of each trainer
+printf '#!/bin/sh\n[ "$(wc -l <"$STANDIN_LOG.asked")" -lt 3 ] || export STANDIN_STATE=killed\nexec sh "%s" "$@"\n' "$CLI/submit/paddlecloud" >bin/paddlecloud
+CRANK_POLL=0 run crank jobs logs -f job-4711
+printf 'epoch 0\nbatch: 40, auc: 0.5\nsecond trainer, line 1\nsecond trainer, line 2\nsecond trainer, line 3\nsecond trainer, line 4\n' >wanted
+same wanted "$out"
+standin paddlecloud
 run crank jobs stop "$folder"
 has_out "killed"
 grep -qx kill call || fail "$(cat call)"
@@ -76,7 +90,8 @@ has_err "...there is no job '99'; 'crank jobs list' shows the jobs that were sub
 # ---- by hand, after an edit ----
 sed 's/job_name="ctr"/job_name="edited"/' "$folder/job.sh" >job.new
 cat job.new >"$folder/job.sh"
-(cd "$folder" && run sh job.sh) || exit 1
+run sh "$folder/job.sh" # from any folder
+ends 0
 grep -qx edited call || fail "$(cat call)"
 
 # ---- dry run: the client is not called ----
@@ -105,6 +120,42 @@ run crank submit config.yaml -b backend.yaml --timeout 1
 ends 1
 has_err "...: the folder is there already, from a submission of the same minute; wait a minute, or remove it"
 rm -rf ctr_*
+
+# ---- ps does not show the keys while the client runs; it gets them all the same ----
+if command -v perl >/dev/null; then
+    cat >client.pl <<'END'
+# what the client got, and every command line of this machine with a key in it
+open(my $log, ">", "$ENV{STANDIN_LOG}") or die;
+print $log "$_\n" for @ARGV;
+for my $file (glob("/proc/[0-9]*/cmdline")) {
+    open(my $line, "<", $file) or next;
+    my $words = do { local $/; <$line> } // "";
+    print $log "SHOWN: $file: $words\n" if $words =~ /AKAKAK|SKSKSK/;
+}
+system("env >$ENV{STANDIN_LOG}.env");
+print '{"jobId": "job-9"}';
+END
+    # clients are often started by a script
+    printf '#!/bin/sh\n[ "$1" != --version ] || exit 1\nexec perl "%s/client.pl" "$@"\n' "$PWD" >bin/paddlecloud
+    run crank submit config.yaml -b backend.yaml
+    ends 0
+    has_out "job id: job-9"
+    printf 'job\n--ak\nAKAKAK\n--sk\nSKSKSK\ntrain\n' >wanted
+    head -n 6 call >got
+    same wanted got
+    if grep -q SHOWN call; then fail "$(grep -a SHOWN call)"; fi
+    # the programs that the client starts have nothing of it
+    if grep -q -E 'AKAKAK|CRANK_HIDE|hide-args' call.env; then fail "$(cat call.env)"; fi
+    [ -z "$(ls -a ctr_*/ | grep hiding)" ] || fail "$(ls -a ctr_*/)"
+    # a client into which nothing can be loaded gets the words, and the user hears why
+    rm ctr_*/.hide-args.so
+    printf '#!/bin/sh\n[ "$3" != @ak ] || { echo "error: ak is wrong" >&2; exit 4; }\n' >bin/paddlecloud
+    run sh ctr_*/job.sh
+    ends 4
+    has_err "...the client did not get its keys, because .hide-args.so was not loaded into it; .client.sh says what to do"
+    rm -rf ctr_*
+    standin paddlecloud
+fi
 
 # ---- secrets from elsewhere ----
 sed -i '/^  ak:/d; /^  sk:/d; /^  fs_ugi:/d' backend.yaml
@@ -181,6 +232,10 @@ printf 'backend: Slrum\n' >bad.yaml
 run crank submit config.yaml -b bad.yaml
 ends 2
 has_err "bad.yaml:1:10: Slrum can not be supported now; did you mean 'slurm'? the backends are PaddleCloud, slurm, local, hosts..."
+printf 'backend: Kubernetes\n' >volcano.yaml
+run crank submit config.yaml -b volcano.yaml
+ends 2
+has_err "volcano.yaml:1:10: Kubernetes can not be supported now: ...; write 'backend: pytorchjob' or 'backend: mpijob' ..."
 run crank run -m config.yaml -b bad.yaml -o runner.epochs=2
 ends 2
 has_err "...-o runner.epochs=2 does not reach the nodes of a cluster; edit config.yaml"

@@ -1,6 +1,8 @@
 #!/bin/sh
 # job.sh - submits the files of this folder; run it again after changes: sh job.sh
 # It holds keys: keep the folder to yourself.
+cd "$(dirname "$0")" || exit 1
+. ./.client.sh
 unset http_proxy https_proxy
 # the nodes of this job know each other by it
 [ -s crank_secret ] || (umask 077 && head -c 32 /dev/urandom | base64 >crank_secret)
@@ -25,7 +27,7 @@ if [ ${k8s_trainers} -eq 1 ] && [ ${k8s_gpu_cards} -eq 1 ]; then
     distribute_job_type="--job-remark single-gpu"
     echo "Attention: Use single GPU card for PaddleRec distributed training, please set runner class from 'cluster_train' to 'train' in config.yaml."
 fi
-paddlecloud job --ak "${ak}" --sk "${sk}" train \
+paddlecloud job --ak @ak --sk @sk train \
     --job-name "${job_name}" \
     --group-name "${group_name}" \
     --job-conf config.ini \

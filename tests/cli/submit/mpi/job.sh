@@ -1,6 +1,8 @@
 #!/bin/sh
 # job.sh - submits the files of this folder; run it again after changes: sh job.sh
 # It holds keys: keep the folder to yourself.
+cd "$(dirname "$0")" || exit 1
+. ./.client.sh
 unset http_proxy https_proxy
 # the nodes of this job know each other by it
 [ -s crank_secret ] || (umask 077 && head -c 32 /dev/urandom | base64 >crank_secret)
@@ -12,7 +14,7 @@ wall_time="2000:00:00"
 priority="normal"
 ak="AKAKAK"
 sk="SKSKSK"
-paddlecloud job --ak "${ak}" --sk "${sk}" train \
+paddlecloud job --ak @ak --sk @sk train \
     --job-name "${job_name}" \
     --mpi-priority "${priority}" \
     --group-name "${group_name}" \
