@@ -7,6 +7,7 @@
 #   make test-extend   add a toy of every kind to a copy of the tree, each as one file and two lines
 #   make test-arrow    Arrow files beside DuckDB, apache-arrow and arrow-rs (the same npm packages)
 #   make test-parquet  Parquet files beside DuckDB, parquet-wasm and hyparquet (installs them with npm)
+#   make test-kube     manifests of crank submit with a real kube-apiserver, which is compiled first (7 minutes of one core; kept in BUILD)
 #   make bench       rows per second on this machine
 #   make install     PREFIX (/usr/local) and DESTDIR as usual
 BUILD  ?= build
@@ -46,6 +47,9 @@ test-arrow:
 test-parquet:
 	@sh tests/parquet/run.sh $(BUILD)
 
+test-kube: all
+	@sh tests/kube/run.sh $(BUILD)
+
 bench: all
 	@sh tools/bench.sh $(BUILD)
 
@@ -59,4 +63,4 @@ format:
 clean:
 	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-clang out/quickstart out/bench
 
-.PHONY: all deps quickstart test test-full test-faults test-extend test-arrow test-parquet bench install format clean
+.PHONY: all deps quickstart test test-full test-faults test-extend test-arrow test-parquet test-kube bench install format clean
