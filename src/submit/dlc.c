@@ -146,6 +146,61 @@ static const char *without_dates(cr_submit *s, const char *name) {
     return *out ? out : "job";
 }
 
+/* ---- dates ---- */
+
+/* A date in a text: {date}, {date-7}, {date:%Y-%m-%d}, {date+1:%j}. */
+typedef struct date_ref {
+    const char *whole, *days, *form;
+} date_ref;
+
+/* Reads the one that begins at p; false: it is none. */
+static bool read_date(cr_arena *a, const char *p, date_ref *out) {
+    size_t n = strcspn(p, "}\n"), k = 5, sign = p[5] == '+' || p[5] == '-';
+    size_t digits = strspn(p + k + sign, "0123456789");
+    *out = (date_ref){cr_arena_strndup(a, p, n + (p[n] == '}')), "+0", "%Y%m%d"};
+    if (p[n] != '}' || (sign && digits == 0) || (!sign && digits) || digits > 5) return false;
+    if (sign) out->days = cr_arena_strndup(a, p + k, sign + digits);
+    k += sign + digits;
+    if (p[k] == ':') out->form = cr_arena_strndup(a, p + k + 1, n - k - 1);
+    return (p[k] == ':' || p[k] == '}') && *out->form &&
+           strspn(out->form, "%YmdHMjyU_./-") == strlen(out->form);
+}
+
+/* Adds what sed replaces for each date of the text; false: it has none. */
+static bool dates(cr_submit *s, const char *text, cr_buf *out) {
+    bool any = false;
+    date_ref d;
+    for (const char *p = text; (p = strstr(p, "{date")); p++) {
+        if (!read_date(s->a, p, &d)) continue;
+        any = true;
+        const char *line =
+            cr_arena_printf(s->a, "    -e \"s|%s|$(date -d \"$date %s days\" +'%s')|g\" \\\n",
+                            d.whole, d.days, d.form);
+        if (!out->n || !strstr(out->data, line)) cr_buf_str(out, line);
+    }
+    return any;
+}
+
+static void check_dates(cr_submit *s, const char *text) {
+    const keys *k = s->keys;
+    date_ref d;
+    for (const char *p = text; (p = strstr(p, "{date")); p++)
+        if (!read_date(s->a, p, &d))
+            cr_submit_wrong(s, k->base.at,
+                            "'%s' is no date; write {date}, {date-7} for a week earlier, or "
+                            "{date:%%Y-%%m-%%d} for another form",
+                            cr_shown(s->a, d.whole));
+}
+
+static void job_ini(const keys *k, const char *command, cr_buf *b) {
+    int64_t masters = strcmp(k->masters, "1") == 0;
+    cr_buf_printf(b, "name=%s\n", k->job_name);
+    cr_buf_printf(b, "workers=%lld\n", (long long)(k->nodes - masters));
+    for (size_t i = 0; i < N_TABLE; i++)
+        if (*value(k, i)) cr_buf_printf(b, "%s=%s\n", table[i].name, value(k, i));
+    cr_buf_printf(b, "command=%s\n", command);
+}
+
 static void check(cr_submit *s) {
     static const char *const routes[] = {"eth0", "eth1", NULL};
     static const char *const policies[] = {"Always", "OnFailure", "OnSucceed", NULL};
@@ -210,42 +265,21 @@ static void check(cr_submit *s) {
         if (strpbrk(value(k, i), "\n\r"))
             cr_submit_wrong(s, cr_conf_at(k, table[i].name), "%s holds a line break; remove it",
                             table[i].name);
-}
-
-/* ---- dates ---- */
-
-/* Adds what sed replaces for each {date...} of the text. */
-static bool dates(cr_submit *s, const char *text, cr_buf *out) {
-    bool any = false;
-    for (const char *p = text; (p = strstr(p, "{date")); p++) {
-        size_t n = strcspn(p, "}");
-        if (p[n] != '}') continue;
-        const char *whole = cr_arena_strndup(s->a, p, n + 1);
-        const char *shift = p + 5, *form = "%Y%m%d";
-        size_t k = strspn(shift, "+-0123456789");
-        const char *days = k ? cr_arena_strndup(s->a, shift, k) : "+0";
-        if (shift[k] == ':') form = cr_arena_strndup(s->a, shift + k + 1, n - 6 - k);
-        if ((shift[k] != ':' && shift[k] != '}') || strspn(form, "%YmdHMjyU_./-") != strlen(form))
-            continue;
-        any = true;
-        const char *line =
-            cr_arena_printf(s->a, "    -e \"s|%s|$(date -d \"$date %s days\" +'%s')|g\" \\\n",
-                            whole, days, form);
-        if (!out->n || !strstr(out->data, line)) cr_buf_str(out, line);
-    }
-    return any;
+    const char *home = getenv("HOME");
+    const char *config = cr_arena_printf(s->a, "%s/.dlc/config", home ? home : "");
+    if (!cr_path_exists(config))
+        cr_submit_warn(s, (cr_loc){config, 0, 0},
+                       "the client's file with your access keys is missing; run 'dlc config'");
+    cr_buf all;
+    cr_buf_init(&all);
+    job_ini(k, "", &all);
+    cr_place_env(s, &all);
+    cr_buf_str(&all, cr_place_launch(s, ".", ""));
+    check_dates(s, all.data);
+    cr_buf_clear(&all);
 }
 
 /* ---- files ---- */
-
-static void job_ini(const keys *k, const char *command, cr_buf *b) {
-    int64_t masters = strcmp(k->masters, "1") == 0;
-    cr_buf_printf(b, "name=%s\n", k->job_name);
-    cr_buf_printf(b, "workers=%lld\n", (long long)(k->nodes - masters));
-    for (size_t i = 0; i < N_TABLE; i++)
-        if (*value(k, i)) cr_buf_printf(b, "%s=%s\n", table[i].name, value(k, i));
-    cr_buf_printf(b, "command=%s\n", command);
-}
 
 static void node_sh(cr_submit *s, const char *base, cr_buf *b) {
     const char *flags = "--secret_file secret";

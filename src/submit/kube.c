@@ -70,6 +70,12 @@ void cr_kube_check(cr_submit *s, const char *suffix, int64_t last) {
     check_one(s, "clean_pod_policy", k->clean_pod_policy, clean, "None, Running or All");
     check_one(s, "image_pull_policy", k->image_pull_policy, pull, "Always, IfNotPresent or Never");
     check_volumes(s, k);
+    if (cr_client_path(s->a, "kubectl") &&
+        !cr_client_line(s->a, NULL, "kubectl config current-context"))
+        cr_submit_warn(
+            s, CR_NOWHERE,
+            "kubectl knows no cluster, so it can hardly submit the job; set KUBECONFIG or "
+            "run 'kubectl config use-context NAME'");
 }
 
 void cr_kube_head(cr_submit *s, cr_buf *b, const char *api, const char *kind) {

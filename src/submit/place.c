@@ -152,7 +152,7 @@ void cr_place_each(cr_submit *s, void (*fn)(void *ctx, const char *name, const c
     const cr_place_conf *p = s->keys;
     const cr_conf_node *env = cr_unboxed(p->env);
     for (size_t i = 0; env && env->kind == CR_NODE_MAP && i < env->n; i++)
-        fn(ctx, env->v[i].key, env->v[i].val->text);
+        if (env->v[i].val->kind == CR_NODE_SCALAR) fn(ctx, env->v[i].key, env->v[i].val->text);
 }
 
 typedef struct lines {

@@ -28,8 +28,13 @@ model_dir: /mnt/data/model
 env: {MODE: "a b"}
 args: [--set, train_config.lanes=8]
 END
+run crank submit tiny.yaml -b dlc.yaml --dry-run
+has_err "$HOME/.dlc/config: warning: the client's file with your access keys is missing; run 'dlc config'"
+rm -rf deepfm_*
+mkdir "$HOME/.dlc" && : >"$HOME/.dlc/config"
 run env DLC_IMAGE_REPO_PASSWORD=PASSPASS crank submit tiny.yaml -b dlc.yaml
 ends 0
+no_err "...dlc/config..."
 folder=$(echo deepfm_*)
 has_out "job id: dlc1k2m3n4o5p6q7"
 if grep -q PASSPASS "$out" "$err"; then fail "the password is shown"; fi
@@ -136,6 +141,9 @@ default_route: eth7
 success_policy: x
 command: ls
 worker_specs: a
+args: [--set, "a={date:%Q}", --set, "b={dated}"]
+model_dir: /mnt/{date-}/{date7}
+env: {A: [1]}
 END
 run crank submit tiny.yaml -b bad.yaml
 ends 2
@@ -150,3 +158,8 @@ has_err "...workspace_id is missing; 'dlc get workspace' lists yours"
 has_err "...worker_image is missing; ..."
 has_err "...work_dir is a whole path in the containers..."
 has_err "...give one of stage_dir, ..."
+has_err "bad.yaml:1:1: '{date-}' is no date; write {date}, {date-7} for a week earlier, or {date:%Y-%m-%d} for another form"
+has_err "bad.yaml:1:1: '{date7}' is no date; ..."
+has_err "bad.yaml:1:1: '{date:%Q}' is no date; ..."
+has_err "bad.yaml:1:1: '{dated}' is no date; ..."
+has_err "bad.yaml:11:...: env: 'A' is no variable with a text of one line"

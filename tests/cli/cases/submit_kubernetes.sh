@@ -54,6 +54,13 @@ run crank submit tiny.yaml -b kube.yaml --dry-run
 ends 0
 same "$CLI/submit/mpich.yaml" "$(echo deepfm_*/job.yaml)"
 rm -rf deepfm_*
+STANDIN=nowhere run crank submit tiny.yaml -b kube.yaml --dry-run
+ends 0
+has_err "...warning: kubectl knows no cluster, so it can hardly submit the job; set KUBECONFIG ..."
+rm -rf deepfm_*
+run crank submit tiny.yaml -b kube.yaml --dry-run
+no_err "...kubectl knows no cluster..."
+rm -rf deepfm_*
 head -c 1200000 /dev/zero >big.bin
 cat >bad.yaml <<'END'
 backend: mpijob
