@@ -75,15 +75,14 @@ static cr_code run(cr_ui *ui, const void *flags) {
     while (verbs[k] && strcmp(verbs[k], verb) != 0)
         k++;
     if (!verbs[k])
-        return cr_ui_wrong(ui, "crank jobs: '%s' is none of list, show, logs and stop",
+        return cr_ui_wrong(ui, "'%s' is none of list, show, logs and stop",
                            cr_shown(&ui->arena, verb));
     if (a->words.n > (k ? 2 : 1))
-        return cr_ui_wrong(ui, "crank jobs %s takes %s", verb, k ? "one job" : "no job");
+        return cr_ui_wrong(ui, "%s takes %s", verb, k ? "one job" : "no job");
     if (a->follow && k != 2)
-        return cr_ui_wrong(ui, "crank jobs %s has nothing to follow; leave out --follow", verb);
+        return cr_ui_wrong(ui, "%s has nothing to follow; leave out --follow", verb);
     if (k == 0) return list(ui);
-    if (a->words.n < 2)
-        return cr_ui_wrong(ui, "crank jobs %s needs a job: its id, its folder, or last", verb);
+    if (a->words.n < 2) return cr_ui_wrong(ui, "%s needs a job: its id, its folder, or last", verb);
     if (cr_jobs_find(&ui->arena, a->words.v[1], &j, &err) != CR_OK) return cr_ui_fail(ui, &err);
     if (k == 1) return show(ui, &j);
     const char *ask = k == 3 ? "stop" : a->follow ? "follow" : "logs";

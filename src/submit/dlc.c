@@ -397,6 +397,7 @@ const cr_backend cr_backend_dlc = {
     .help = "Alibaba's PAI-DLC, by dlc submit pytorchjob",
     .msg = &msg,
     .client = "dlc",
+    .secrets = true,
     .check = check,
     .write = write_files,
     .answer = answer,

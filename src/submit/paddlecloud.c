@@ -496,6 +496,7 @@ const cr_backend cr_backend_paddlecloud = {
     .msg = &keys_msg,
     .client = "paddlecloud",
     .version = "paddlecloud --version",
+    .secrets = true,
     .check = check,
     .show = table,
     .write = cr_cloud_write,

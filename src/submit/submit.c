@@ -244,6 +244,11 @@ cr_code cr_submit_run(const cr_submit_opts *o, cr_submit_result *res, cr_arena *
     bool config = read_config(&s);
     if (read_backend(&s) && config) {
         res->backend = s.type->name;
+        if (o->secrets && !s.type->secrets)
+            cr_submit_wrong(&s, CR_NOWHERE,
+                            "--secrets has no effect with backend: %s, which takes no keys; leave "
+                            "it out",
+                            s.type->name);
         s.type->check(&s);
         check_name(&s);
         cr_check_all(&s);

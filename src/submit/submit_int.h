@@ -55,6 +55,7 @@ struct cr_backend {
     const cr_msg *msg;    /* its keys; the struct begins with cr_conf_base */
     const char *client;   /* the program that must be on PATH; NULL: the backend looks itself */
     const char *version;  /* words of a command that prints its version; NULL: there is none */
+    bool secrets;         /* it takes --secrets */
     int64_t most_bytes;   /* of all uploads together; 0: no limit is known */
     const char *most_why; /* whose limit it is */
     /* check looks at what the tables cannot say and fills s: name, nodes, per_node, ... */
@@ -170,9 +171,9 @@ void cr_check_all(cr_submit *s);
 
 /* ---- jobs.c ---- */
 CR_CHECKED cr_code cr_jobs_keep(cr_submit *s, const char *id, cr_err *err);
-/* cr_jobs_polled adds the cases logs and follow to .jobs.sh, of clients that can only be asked again
- * and again. The script has `state ID`, `pods ID`, one per line, and `log ID POD`; `ends` is a
- * pattern of the states of jobs that have ended. */
+/* cr_jobs_polled adds the cases logs and follow to .jobs.sh, of clients that can only be asked
+ * again and again. The script has `state ID`, `pods ID`, one per line, and `log ID POD`; `ends` is
+ * a pattern of the states of jobs that have ended. */
 void cr_jobs_polled(cr_buf *b, const char *ends);
 
 #endif

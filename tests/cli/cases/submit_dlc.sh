@@ -127,7 +127,7 @@ grep -q '2024-02-29' "storage/$folder-20240301/node.sh" || fail "$(cat storage/*
 run sh "$folder/job.sh" 20240301
 ends 0
 # crank jobs knows the newest
-run crank jobs show last
+run crank jobs show "$folder"
 has_out "job        dlc1k2m3n4o5p6q7"
 rm -rf daily_*
 

@@ -25,6 +25,13 @@ rm -rf tiny_2* jobs
 run crank jobs list
 has_out "no jobs were submitted from here"
 
+run crank jobs frob
+ends 2
+has_err "crank jobs: 'frob' is none of list, show, logs and stop"
+run crank jobs logs
+ends 2
+has_err "crank jobs: logs needs a job: its id, its folder, or last"
+
 # stop saves a checkpoint
 sed 's/num_epochs=1/num_epochs=100000/; s/model_dir: out/model_dir: long/' local.yaml >long.yaml
 run crank submit tiny.yaml -b long.yaml
@@ -60,8 +67,9 @@ env: [A]
 files: [none*]
 END
 sed 's/user:user/usr:usr/; s/num_buckets: 50/num_bucket: 50/' tiny.yaml >wrong.yaml
-run crank submit wrong.yaml -b bad.yaml
+run crank submit wrong.yaml -b bad.yaml --secrets keys
 ends 2
+has_err "crank submit: --secrets has no effect with backend: local, which takes no keys; leave it out"
 has_err "bad.yaml:2:8: nodes is 2, and local is this machine alone; write backend: hosts"
 has_err "bad.yaml:3:9: memory 'much' is no size; write for example 64GB"
 has_err "bad.yaml:4:9: binary is 'magic' and must be bundle, image or path"
