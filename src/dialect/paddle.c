@@ -334,6 +334,9 @@ static void new_runner(cr_pd *p) {
     const char *load = cr_pd_str(p, p->runner, "infer_load_path", false);
     const char *dir = p->o->part == CR_DIALECT_INFER ? load : save;
     if (!dir) dir = "model_output";
+    const char *there =
+        cr_pd_remote(p, dir, cr_pd_at(p, p->runner, save ? "model_save_path" : "infer_load_path"));
+    if (there) dir = there;
     bool infers = p->o->part == CR_DIALECT_INFER;
     cr_pd_put(p, cr_pd_at(p, p->runner, infers ? "infer_load_path" : "model_save_path"),
               "model_dir: %s", cr_pd_names(p, &dir, 1));

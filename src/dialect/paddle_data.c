@@ -249,8 +249,37 @@ static void collect(cr_pd *p, const char *dir, bool deep, bool folders, int dept
     }
 }
 
+const char *cr_pd_remote(cr_pd *p, const char *dir, cr_loc at) {
+    const char *fs = cr_pd_str(p, p->runner, "fs_name", false);
+    const char *ugi = cr_pd_str(p, p->runner, "fs_ugi", false);
+    if (strncmp(dir, "afs:", 4) == 0) {
+        cr_pd_wrong(p, at,
+                    "'%s' lies in AFS, which has no public interface; copy it with its own client, "
+                    "or let the platform mount it, and name that folder",
+                    dir);
+        return NULL;
+    }
+    if (strncmp(dir, "hdfs:/", 6) != 0) return dir;
+    /* the name of fs_ugi; its password is of no use, because HDFS has none */
+    const char *user = getenv("HADOOP_USER_NAME");
+    if (ugi && strchr(ugi, ',') && (!user || !*user))
+        (void)setenv("HADOOP_USER_NAME", cr_arena_strndup(&p->doc->arena, ugi, strcspn(ugi, ",")),
+                     1);
+    const char *path = dir + strlen("hdfs:");
+    if (path[1] == '/' && path[2] != '/') return dir; /* it names its file system itself */
+    while (path[1] == '/')
+        path++;
+    if (!fs || strncmp(fs, "hdfs://", 7) != 0) return dir; /* that of Hadoop's files */
+    size_t n = strlen(fs);
+    while (n > 7 && fs[n - 1] == '/')
+        n--;
+    return cr_arena_printf(&p->doc->arena, "%.*s%s", (int)n, fs, path);
+}
+
 static void put_path(cr_pd *p, const char *key, const char *dir, cr_loc at) {
     cr_buf b;
+    dir = cr_pd_remote(p, dir, at);
+    if (!dir) return;
     cr_buf_init(&b);
     cr_buf_str(&b, "");
     const cr_conf_node *data = cr_conf_find(p->out, "data_config");

@@ -102,6 +102,9 @@ void cr_pd_idle(cr_pd *p, cr_pd_map m, const char *key);
 void cr_pd_put(cr_pd *p, cr_loc at, const char *fmt, ...) CR_PRINTF(3, 4);
 /* cr_pd_feature adds one item to feature_configs. */
 void cr_pd_feature(cr_pd *p, cr_loc at, const char *fmt, ...) CR_PRINTF(3, 4);
+/* cr_pd_remote: a folder as crank opens it: hdfs:/x lies in the file system that fs_name of the
+ * runner names, and the user is that of fs_ugi. NULL: it cannot be opened, which was told. */
+const char *cr_pd_remote(cr_pd *p, const char *dir, cr_loc at);
 /* cr_pd_names writes names as a YAML list, "\"1\", \"2\"", without brackets. */
 const char *cr_pd_names(cr_pd *p, const char *const *names, int n);
 /* cr_pd_set applies the edits of -o. */

@@ -82,6 +82,26 @@ same big.bin big_gw.bin
 WEBHDFS_URL=http://127.0.0.1:$fs run crank cp tiny.yaml hdfs://ns1/by_gateway
 HADOOP_CONF_DIR=none run crank cp "webhdfs://127.0.0.1:$nn1/by_gateway" got.yaml
 same tiny.yaml got.yaml
+# PaddleRec: fs_name is where hdfs:/ paths lie, fs_ugi whose they are; afs: is told
+mkdir -p conf2 afm
+cp conf/hdfs-site.xml conf2
+awk 'BEGIN { for (i = 0; i < 21; i++) { printf "label:%d", i % 2; for (k = 1; k <= 39; k++) printf " feat_idx:%d", (i + k) % 50 + 1; for (k = 1; k <= 39; k++) printf " feat_value:1"; print "" } }' >a.txt
+run crank cp a.txt hdfs://ns1/paddle/train/a.txt
+cat >afm/config.yaml <<END
+workspace: "afm"
+mode: t
+dataset: [{name: d, type: DataLoader, batch_size: 8, data_path: "hdfs:/paddle/train", sparse_slots: "label feat_idx", dense_slots: "feat_value:39"}]
+hyper_parameters: {optimizer: {class: Adam, learning_rate: 0.01}, sparse_feature_number: 60, sparse_feature_dim: 4, hidden1_attention_size: 3}
+runner: [{name: t, class: train, epochs: 1, save_checkpoint_path: "ckpt", fs_name: "hdfs://ns1/", fs_ugi: "alice,password", phases: phase1}]
+phase: [{name: phase1, model: "{workspace}/model.py", dataset_name: d}]
+END
+HADOOP_USER_NAME='' USER=nobody HADOOP_CONF_DIR=conf2 run crank config afm/config.yaml
+ends 0
+has_out "train_input_path: \"hdfs://ns1/paddle/train\""
+sed 's,hdfs:/paddle,afs:/paddle,' afm/config.yaml >afm/afs.yaml
+run crank config afm/afs.yaml
+ends bad
+has_err "...'afs:/paddle/train' lies in AFS, which has no public interface; copy it with its own client, or let the platform mount it, and name that folder"
 # mistakes
 run crank ls hdfs://ns1/none
 ends 1
