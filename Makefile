@@ -8,6 +8,7 @@
 #   make test-arrow    Arrow files beside DuckDB, apache-arrow and arrow-rs (the same npm packages)
 #   make test-parquet  Parquet files beside DuckDB, parquet-wasm and hyparquet (installs them with npm)
 #   make test-kube     manifests of crank submit with a real kube-apiserver, which is compiled first (7 minutes of one core; kept in BUILD)
+#   make test-stores   S3 beside s3rver, and trainings on every stand-in of a store with random faults (SECONDS=N)
 #   make bench       rows per second on this machine
 #   make install     PREFIX (/usr/local) and DESTDIR as usual
 BUILD  ?= build
@@ -50,6 +51,9 @@ test-parquet:
 test-kube: all
 	@sh tests/kube/run.sh $(BUILD)
 
+test-stores:
+	@sh tests/stores/run.sh $(BUILD) $(SECONDS)
+
 bench: all
 	@sh tools/bench.sh $(BUILD)
 
@@ -63,4 +67,4 @@ format:
 clean:
 	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-clang out/quickstart out/bench
 
-.PHONY: all deps quickstart test test-full test-faults test-extend test-arrow test-parquet test-kube bench install format clean
+.PHONY: all deps quickstart test test-full test-faults test-extend test-arrow test-parquet test-kube test-stores bench install format clean

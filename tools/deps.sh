@@ -43,6 +43,7 @@ for set_ in "${@:-build}"; do
         need libxxhash-dev lib xxhash.h xxhash
         need nettle-dev lib nettle/sha2.h nettle
         need libcurl4-openssl-dev lib curl/curl.h curl
+        need librdkafka-dev lib librdkafka/rdkafka.h rdkafka
         ;;
     test)
         need binutils have nm

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fs.h"
+#include "base/fs_int.h"
 
 #define COPY_SIZE ((size_t)256 << 10)
 /* a store that cannot append gets the whole log again once so many new bytes wait */
@@ -96,6 +96,7 @@ static void free_outfile(cr_outfile *f) {
         cr_free(f->all);
     } else
         f->s->end(f->out);
+    if (f->s->can & CR_FS_FAR) cr_kept_forget(f->path);
     cr_free(f->path);
     cr_free(f);
 }
@@ -180,6 +181,7 @@ static void settle(cr_outfile *f) {
         while (f->failed != 0 && cr_fs_again(f->s, f->failed, &f->why.tries));
     }
     f->s->end(w);
+    if (f->s->can & CR_FS_FAR) cr_kept_forget(f->path);
     if (f->failed == 0) f->settled = f->all->n;
 }
 

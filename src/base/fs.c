@@ -117,8 +117,18 @@ int cr_fs_stat_path(const char *path, bool follow, cr_fs_stat *st, cr_fs_why *wh
     return e;
 }
 
+int cr_fs_stat_data(const char *path, cr_fs_stat *st, cr_fs_why *why) {
+    const cr_store *s = store_of(path);
+    void *file;
+    if (!(s->can & CR_FS_FAR)) return cr_fs_stat_path(path, true, st, why);
+    CALL(s, why, s->open(&file, path, false, st, w_));
+    if (e == 0) s->close(file);
+    return e;
+}
+
 int cr_fs_remove(const char *path, bool tree, cr_fs_why *why) {
     const cr_store *s = store_of(path);
+    if (s->can & CR_FS_FAR) cr_kept_forget(path);
     CALL(s, why, s->remove(path, tree, w_));
     return e;
 }
@@ -127,6 +137,10 @@ int cr_fs_move_path(const char *from, const char *to, cr_fs_move how, cr_fs_why 
     const cr_store *s = store_of(from);
     if (s != store_of(to)) return EXDEV;
     if (!s->move) return ENOTSUP;
+    if (s->can & CR_FS_FAR) {
+        cr_kept_forget(from);
+        cr_kept_forget(to);
+    }
     CALL(s, why, s->move(from, to, how, w_));
     return e;
 }

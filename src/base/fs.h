@@ -97,6 +97,9 @@ typedef struct cr_store {
     int (*list)(const char *path, cr_fs_each each, void *ctx, cr_fs_why *why);
     int (*glob)(const char *pattern, cr_fs_each each,
                 void *ctx); /* optional: without it path.c lists folders */
+    /* optional, without CR_FS_FOLDERS: every file whose path begins with `prefix`, however deep; a
+     * name is what stands behind the prefix */
+    int (*list_tree)(const char *prefix, cr_fs_each each, void *ctx, cr_fs_why *why);
     int (*make_dir)(const char *path, cr_fs_why *why); /* one level; only with CR_FS_FOLDERS */
     /* a file or an empty folder; tree: a folder with all in it */
     int (*remove)(const char *path, bool tree, cr_fs_why *why);
@@ -166,6 +169,9 @@ void cr_fs_unmap(cr_fs_map *m);
 /* The calls of a store, tried again where that helps, for file.c and path.c. They return 0 or an
  * errno value. why may be NULL. */
 int cr_fs_stat_path(const char *path, bool follow, cr_fs_stat *st, cr_fs_why *why);
+/* cr_fs_stat_data describes a data file as opening it would. A store that knows the file from a
+ * listing makes no request: when the file is replaced later, reading it fails. */
+int cr_fs_stat_data(const char *path, cr_fs_stat *st, cr_fs_why *why);
 int cr_fs_remove(const char *path, bool tree, cr_fs_why *why);
 int cr_fs_move_path(const char *from, const char *to, cr_fs_move how, cr_fs_why *why);
 /* cr_fs_again: is a failure worth another try? It waits before it says yes, and counts in

@@ -6,12 +6,13 @@
  */
 #include "base/file.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fs.h"
+#include "base/fs_int.h"
 #include "base/scheme.h"
 
 bool cr_path_exists(const char *path) {
@@ -164,6 +165,7 @@ typedef struct name_list {
     cr_arena *a;
     name *v;
     size_t n, cap;
+    const char *const *exts; /* endings of the files that are wanted from folders; NULL: any */
 } name_list;
 
 static void list_add(void *ctx, const char *text, cr_fs_kind kind) {
@@ -259,10 +261,10 @@ static cr_code add_match(name_list *l, const name *m, const char *const *exts, c
 
 /* ---- globs, for stores without globs of their own ---- */
 
+#define MAGIC "*?[\\"
+
 static bool has_magic(const char *s, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (strchr("*?[\\", s[i])) return true;
-    return false;
+    return strcspn(s, MAGIC) < n;
 }
 
 /* match_in finds the names below the folder dir ("" or ending in a slash) that match rest, level by
@@ -295,6 +297,64 @@ static int match_in(name_list *l, const char *dir, const char *rest, cr_fs_why *
     return e;
 }
 
+/* What match_flat looks for: paths from `root` on are compared. */
+typedef struct flat {
+    name_list *l;
+    const char *pattern, *in_folder; /* in_folder: the files of a folder that matches */
+    size_t root, fixed;
+} flat;
+
+static void flat_name(void *ctx, const char *rest, cr_fs_kind kind) {
+    flat *f = ctx;
+    size_t n = strlen(rest);
+    (void)kind;
+    if (n > 0 && rest[n - 1] == '/') return; /* an object that stands for a folder */
+    char *path = cr_arena_printf(f->l->a, "%.*s%s", (int)f->fixed, f->pattern, rest);
+    int how = FNM_PATHNAME | FNM_PERIOD;
+    if (fnmatch(f->pattern + f->root, path + f->root, how) == 0 ||
+        (has_ending(path, f->l->exts) && fnmatch(f->in_folder + f->root, path + f->root, how) == 0))
+        list_add(f->l, path, CR_FS_FILE);
+}
+
+/* match_flat finds the same files as match_in, and those of folders that match, from one listing of
+ * all names that begin as the pattern does: a request per page instead of one per folder. */
+static int match_flat(name_list *l, const cr_store *s, const char *pattern, size_t root,
+                      cr_fs_why *why) {
+    flat f = {.l = l,
+              .pattern = pattern,
+              .in_folder = cr_arena_printf(l->a, "%s/*", pattern),
+              .root = root,
+              .fixed = strcspn(pattern, MAGIC)};
+    char *prefix = cr_arena_strndup(l->a, pattern, f.fixed);
+    size_t first = l->n;
+    int e;
+    *why = (cr_fs_why){0};
+    do {
+        l->n = first;
+        e = s->list_tree(prefix, flat_name, &f, why);
+    } while (e != 0 && cr_fs_again(s, e, &why->tries));
+    return e;
+}
+
+/* match_one finds what one pattern without braces matches. A folder of a bucket that the pattern
+ * leads into as a whole is listed flat; the root of a bucket may hold anything, so it is not. */
+static int match_one(name_list *l, const char *pattern, cr_fs_why *why) {
+    const cr_store *s = cr_store_of(pattern);
+    size_t root = cr_scheme_len(pattern) ? cr_scheme_len(pattern) + 3 : 0, first = l->n, n = 0;
+    root += strcspn(pattern + root, "/"); /* the name of a bucket or a host is not matched */
+    root += pattern[root] == '/';
+    size_t magic = strcspn(pattern, MAGIC);
+    bool whole = s && s->list_tree && pattern[magic] &&
+                 memchr(pattern + root, '/', magic > root ? magic - root : 0);
+    if (whole && strchr(pattern + magic, '/')) return match_flat(l, s, pattern, root, why);
+    int e = match_in(l, cr_arena_strndup(l->a, pattern, root), pattern + root, why);
+    for (size_t i = first; whole && e == 0 && i < l->n; i++)
+        n += l->v[i].kind == CR_FS_DIR;
+    if (n < 2) return e;
+    l->n = first; /* several folders match: their files are found by one listing */
+    return match_flat(l, s, pattern, root, why);
+}
+
 /* brace_end returns the brace that closes the one at s, or NULL. */
 static const char *brace_end(const char *s) {
     int depth = 0;
@@ -312,12 +372,7 @@ static const char *brace_end(const char *s) {
 /* match_all expands the braces of a pattern and matches each of its forms. */
 static int match_all(name_list *l, const char *pattern, cr_fs_why *why) {
     const char *open = strchr(pattern, '{'), *close = open ? brace_end(open) : NULL;
-    if (!close) {
-        size_t root = cr_scheme_len(pattern) ? cr_scheme_len(pattern) + 3 : 0;
-        root += strcspn(pattern + root, "/"); /* the name of a bucket or a host is not matched */
-        root += pattern[root] == '/';
-        return match_in(l, cr_arena_strndup(l->a, pattern, root), pattern + root, why);
-    }
+    if (!close) return match_one(l, pattern, why);
     for (const char *s = open + 1, *end;; s = end + 1) {
         int depth = 0;
         for (end = s; end < close && (*end != ',' || depth); end++)
@@ -354,25 +409,26 @@ bool cr_is_stdin(const char *path) {
     return strcmp(path, "-") == 0 || strcmp(path, CR_STDIN) == 0;
 }
 
-static cr_code add_item(cr_arena *a, name_list *l, const char *item, const char *const *exts,
-                        cr_err *err) {
+/* find_item looks for the files of one item on its store; they are sorted. */
+static cr_code find_item(cr_arena *a, name_list *l, const char *item, const char *const *exts,
+                         cr_err *err) {
     size_t first = l->n;
     cr_code code = CR_OK;
-    if (cr_is_stdin(item)) {
-        list_add(l, CR_STDIN, CR_FS_OTHER);
-        return CR_OK;
-    }
     cr_fs_stat st;
     cr_fs_why why;
     const cr_store *s = cr_store_of(item);
-    int e = cr_fs_stat_path(item, true, &st, &why);
-    name_list found = {.a = a};
+    /* Far away a question costs a request, and names with * are rare: the pattern comes first. */
+    bool later = s && s->can & CR_FS_FAR && has_magic(item, strlen(item));
+    int e = later ? ENOENT : cr_fs_stat_path(item, true, &st, &why);
+    name_list found = {.a = a, .exts = exts};
     if (e == 0)
         list_add(&found, item, st.kind); /* an existing file may have [ or * in its name */
     else if (s && s->glob)
         e = s->glob(item, list_add, &found);
     else if (e == ENOENT)
         e = match_all(&found, item, &why);
+    if (e == 0 && later && found.n == 0 && cr_fs_stat_path(item, true, &st, &why) == 0)
+        list_add(&found, item, st.kind);
     if (e == ENOMEM)
         code = cr_fail(err, CR_ENOMEM, "no memory to expand '%s'", item);
     else if (e != 0)
@@ -392,8 +448,34 @@ static cr_code add_item(cr_arena *a, name_list *l, const char *item, const char 
     return CR_OK;
 }
 
+static cr_code add_item(cr_arena *a, name_list *l, const char *item, const char *const *exts,
+                        cr_err *err) {
+    if (cr_is_stdin(item) || cr_scheme_rows(item)) {
+        list_add(l, cr_scheme_rows(item) ? item : CR_STDIN, CR_FS_OTHER);
+        return CR_OK;
+    }
+    if (!cr_store_can(item, CR_FS_FAR)) return find_item(a, l, item, exts, err);
+    char *key = cr_arena_strdup(a, item);
+    for (const char *const *e = exts; e && *e; e++)
+        key = cr_arena_printf(a, "%s\n%s", key, *e);
+    if (cr_kept_get(key, list_add, l)) return CR_OK;
+    name_list found = {.a = a};
+    cr_code code = find_item(a, &found, item, exts, err);
+    char **names = list_out(&found);
+    if (code == CR_OK)
+        cr_kept_put(key, strcspn(item, MAGIC "{"), (const char *const *)names, found.n);
+    for (size_t i = 0; i < found.n && code == CR_OK; i++)
+        list_add(l, names[i], found.v[i].kind);
+    cr_free(found.v);
+    return code;
+}
+
 const char *cr_glob_item_end(const char *s) {
     int braces = 0;
+    while (isspace((unsigned char)*s))
+        s++;
+    if (cr_scheme_rows(s)) /* commas between hosts belong to the address */
+        s += cr_scheme_len(s) + 3 + strcspn(s + cr_scheme_len(s) + 3, "/");
     for (; *s; s++) {
         if (*s == '\\' && s[1])
             s++;

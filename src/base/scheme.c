@@ -19,31 +19,31 @@
     "give local Parquet files: export the table to them first, or import the result afterwards"
 
 const cr_scheme cr_schemes[] = {
-    {"file", "a local file", "give the path alone"},
-    {"odps", "a MaxCompute table", TABLE},
-    {"maxcompute", "a MaxCompute table", TABLE},
-    {"kafka", "a Kafka topic",
-     "write the messages to Parquet or CSV files first and give their path"},
-    {"oss", "in Alibaba Cloud OSS", COPY("ossutil, or mount the bucket with ossfs")},
-    {"dfs", "in a DFS file system", COPY("its client, or mount it")},
-    {"hdfs", "in HDFS", COPY("hdfs dfs -get and -put")},
-    {"viewfs", "in HDFS", COPY("hdfs dfs -get and -put")},
-    {"afs", "in an AFS file system", COPY("hadoop fs -get and -put")},
-    {"s3", "in an S3 store", COPY("aws s3 cp")},
-    {"s3a", "in an S3 store", COPY("aws s3 cp")},
-    {"s3n", "in an S3 store", COPY("aws s3 cp")},
-    {"gs", "in Google Cloud Storage", COPY("gsutil cp")},
-    {"gcs", "in Google Cloud Storage", COPY("gsutil cp")},
-    {"abfs", "in Azure Storage", COPY("azcopy")},
-    {"abfss", "in Azure Storage", COPY("azcopy")},
-    {"wasb", "in Azure Storage", COPY("azcopy")},
-    {"wasbs", "in Azure Storage", COPY("azcopy")},
-    {"http", "on a web server", COPY("curl")},
-    {"https", "on a web server", COPY("curl")},
-    {"ftp", "on an FTP server", COPY("curl")},
-    {"ftps", "on an FTP server", COPY("curl")},
-    {"sftp", "on another machine", COPY("scp")},
-    {NULL, NULL, NULL},
+    {"file", "a local file", "give the path alone", false},
+    {"odps", "a MaxCompute table", TABLE, false},
+    {"maxcompute", "a MaxCompute table", TABLE, false},
+    {"kafka", "a Kafka topic", "topics are read as data only, with dataset_type: KafkaDataset",
+     true},
+    {"oss", "in Alibaba Cloud OSS", COPY("ossutil, or mount the bucket with ossfs"), false},
+    {"dfs", "in a DFS file system", COPY("its client, or mount it"), false},
+    {"hdfs", "in HDFS", COPY("hdfs dfs -get and -put"), false},
+    {"viewfs", "in HDFS", COPY("hdfs dfs -get and -put"), false},
+    {"afs", "in an AFS file system", COPY("hadoop fs -get and -put"), false},
+    {"s3", "in an S3 store", COPY("aws s3 cp"), false},
+    {"s3a", "in an S3 store", COPY("aws s3 cp"), false},
+    {"s3n", "in an S3 store", COPY("aws s3 cp"), false},
+    {"gs", "in Google Cloud Storage", COPY("gsutil cp"), false},
+    {"gcs", "in Google Cloud Storage", COPY("gsutil cp"), false},
+    {"abfs", "in Azure Storage", COPY("azcopy"), false},
+    {"abfss", "in Azure Storage", COPY("azcopy"), false},
+    {"wasb", "in Azure Storage", COPY("azcopy"), false},
+    {"wasbs", "in Azure Storage", COPY("azcopy"), false},
+    {"http", "on a web server", COPY("curl"), false},
+    {"https", "on a web server", COPY("curl"), false},
+    {"ftp", "on an FTP server", COPY("curl"), false},
+    {"ftps", "on an FTP server", COPY("curl"), false},
+    {"sftp", "on another machine", COPY("scp"), false},
+    {NULL, NULL, NULL, false},
 };
 
 /* word_len counts the letters in front of a colon that may be a scheme (RFC 3986, 3.1). */
@@ -68,6 +68,11 @@ size_t cr_scheme_len(const char *path) {
 
 const cr_scheme *cr_scheme_find(const char *path) {
     return row_of(path, cr_scheme_len(path));
+}
+
+bool cr_scheme_rows(const char *path) {
+    const cr_scheme *s = cr_scheme_find(path);
+    return s && s->rows;
 }
 
 /* after_file returns the path in file:/a/b, file:///a/b and file://localhost/a/b; NULL when another
@@ -120,7 +125,7 @@ const char *cr_paths_take(cr_arena *a, const char *paths, cr_loc at, cr_diag *di
         while (from < end && isspace((unsigned char)*from))
             from++;
         const char *item = cr_arena_strndup(a, from, (size_t)(end - from));
-        const char *local = cr_path_take(a, item, at, diag);
+        const char *local = cr_scheme_rows(item) ? item : cr_path_take(a, item, at, diag);
         ok = ok && local;
         changed = changed || local != item;
         cr_buf_printf(&out, "%s%s", s == paths ? "" : ",", local ? local : "");

@@ -16,6 +16,7 @@ typedef struct cr_scheme {
     const char *name;  /* "oss"; NULL ends the table */
     const char *store; /* what a path of this scheme names: "a MaxCompute table" */
     const char *cure;  /* how to do without it, where no store serves it */
+    bool rows;         /* it is no file: a reader of its own opens it as data */
 } cr_scheme;
 extern const cr_scheme cr_schemes[];
 
@@ -32,6 +33,8 @@ const char *cr_path_local(cr_arena *a, const char *path);
 /* cr_path_take is cr_path_local with a message: a path that no store serves is a finding at
  * `at`. */
 const char *cr_path_take(cr_arena *a, const char *path, cr_loc at, cr_diag *diag);
+/* cr_scheme_rows: is the path data without files, which a reader opens by its address? */
+bool cr_scheme_rows(const char *path);
 /* cr_paths_take does the same for every item of a comma-separated list of globs (as cr_glob reads
  * it); each item that no store serves is a separate finding. */
 const char *cr_paths_take(cr_arena *a, const char *paths, cr_loc at, cr_diag *diag);

@@ -136,9 +136,10 @@ typedef struct cr_ckpt_metric {
     double value;
 } cr_ckpt_metric;
 typedef struct cr_ckpt_state {
-    int64_t step;                           /* N of model.ckpt-N */
-    int64_t epoch;                          /* number of finished epochs */
-    cr_data_pos data;                       /* where the data stream continues */
+    int64_t step;       /* N of model.ckpt-N */
+    int64_t epoch;      /* number of finished epochs */
+    cr_data_pos data;   /* where the data stream continues */
+    const char *places; /* of a stream: the text of cr_loader_mark; NULL: files */
     cr_data_digest train_files, eval_files; /* digests of the data; zeros: not known */
     int64_t updates;                        /* optimizer updates of tables so far (Adam's t) */
     int64_t dense_updates;                  /* optimizer updates of dense parameters so far */

@@ -38,6 +38,7 @@ void cr_ckpt_state_write(cr_buf *out, const cr_ckpt_state *s) {
     cr_jw_i64(&w, "row", s->data.row);
     cr_jw_i64(&w, "rows", s->data.rows);
     cr_jw_i64(&w, "bad_rows", s->data.bad_rows);
+    if (s->places) cr_jw_str(&w, "places", s->places);
     cr_jw_end(&w);
     write_files(&w, "train_files", s->train_files);
     write_files(&w, "eval_files", s->eval_files);
@@ -153,6 +154,7 @@ static cr_code fill_state(cr_arena *a, const char *path, const cr_json *j, cr_ck
     CR_TRY(need_i64(path, d, "row", &s->data.row, err));
     CR_TRY(need_i64(path, d, "rows", &s->data.rows, err));
     CR_TRY(need_i64(path, d, "bad_rows", &s->data.bad_rows, err));
+    s->places = copy(a, cr_json_str(cr_json_get(d, "places")));
     s->train_files = read_files(cr_json_get(j, "train_files"));
     s->eval_files = read_files(cr_json_get(j, "eval_files"));
     CR_TRY(need_i64(path, j, "updates", &s->updates, err));

@@ -79,7 +79,7 @@ cr_code cr_file_id_check_path(const cr_file_id *was, const char *path, cr_err *e
     cr_fs *f;
     bool look;
     if (was->ino == 0 && was->digest == 0) return CR_OK;
-    if (cr_fs_stat_path(path, true, &st, NULL) != 0) return CR_OK;
+    if (cr_fs_stat_data(path, &st, NULL) != 0) return CR_OK;
     CR_TRY(compare(was, &st, path, &look, err));
     if (!look || cr_fs_open(&f, path, NULL) != CR_OK) return CR_OK;
     cr_code code = look_again(was, f, err);

@@ -12,6 +12,7 @@
 #ifndef CR_DATA_READER_H
 #define CR_DATA_READER_H
 
+#include "base/buf.h"
 #include "data/batch.h"
 #include "data/config.h"
 #include "data/file_id.h"
@@ -76,6 +77,19 @@ typedef struct cr_block_rows {
     int64_t stretch, stretch_shuffled;
 } cr_block_rows;
 
+/* What a reader has whose data is no files but a stream: `paths` is one address, and where the
+ * stream stood at a block is a text, which a checkpoint keeps. */
+typedef struct cr_reader_stream {
+    const char *prefix;                /* of its addresses: "kafka://" */
+    bool (*endless)(const char *path); /* does it go on for ever? */
+    /* begin goes to the places of a text of mark, before the first cut; `block` comes next. NULL:
+     * where the address says. */
+    CR_CHECKED cr_code (*begin)(cr_source *s, const char *places, int64_t block, cr_err *err);
+    /* mark writes where the stream stood before a block; false: it is too long ago. Any thread. */
+    bool (*mark)(cr_source *s, int64_t block, cr_buf *out);
+    void (*interrupt)(cr_source *s); /* a cut that waits fails with CR_ESTOP. Any thread */
+} cr_reader_stream;
+
 typedef struct cr_reader_type {
     const char *name;        /* the dataset_type's name: "CsvDataset" */
     const char *const *exts; /* endings of its files, NULL-ended; NULL: it has none */
@@ -124,6 +138,7 @@ typedef struct cr_reader_type {
     /* what the wanted columns are, the same in all files */
     void (*kinds)(const cr_source *s, cr_colkind *out);
     bool typed; /* the files say so themselves; else columns are text, or as asked for */
+    const cr_reader_stream *stream; /* NULL: it reads files */
 } cr_reader_type;
 
 /* registry.c: every reader, NULL-ended */

@@ -16,8 +16,7 @@
     READ(PARQUET, parquet, "ParquetDataset", "Parquet files")                                      \
     READ(CSV, csv, "CsvDataset", "text files with one row per line")                               \
     LATER(ODPS_V1, "OdpsDatasetV1", "MaxCompute tables through the tunnel", CR_EXPORT_TABLES)      \
-    LATER(KAFKA, "KafkaDataset", "Arrow batches from Kafka topics",                                \
-        "write the messages to Parquet files and use ParquetDataset")                              \
+    READ(KAFKA, kafka, "KafkaDataset", "Arrow batches from Kafka topics")                          \
     READ(SLOTS, slots, "SlotDataset", "text files of slot:value pairs, as PaddleRec reads them")   \
     READ(ARROW, arrow, "ArrowDataset", "Arrow files and streams")                                  \
     /* the end */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "data/reader.h"
 
 #define ENTRY(NAME, reader, dataset, help) &cr_reader_##reader,
@@ -11,6 +12,8 @@ const cr_reader_type *const cr_readers[] = {CR_READERS(ENTRY, CR_READER_NONE) NU
 
 static const cr_reader_type *by_ending(const char *s, size_t n) {
     for (const cr_reader_type *const *r = cr_readers; *r; r++) {
+        size_t p = (*r)->stream ? strlen((*r)->stream->prefix) : 0;
+        if (p > 0 && n > p && memcmp(s, (*r)->stream->prefix, p) == 0) return *r;
         for (const char *const *e = (*r)->exts; e && *e; e++) {
             size_t k = strlen(*e);
             if (n > k && memcmp(s + n - k, *e, k) == 0) return *r;
@@ -22,7 +25,7 @@ static const cr_reader_type *by_ending(const char *s, size_t n) {
 const cr_reader_type *cr_reader_by_path(const char *paths) {
     const cr_reader_type *found = NULL;
     for (const char *s = paths, *end; *s; s = *end ? end + 1 : end) {
-        end = strchrnul(s, ',');
+        end = cr_glob_item_end(s);
         size_t n = (size_t)(end - s);
         while (n && (s[n - 1] == ' ' || s[n - 1] == '\n'))
             n--;

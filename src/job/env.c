@@ -28,7 +28,6 @@ extern char **environ;
 #define WHOLE        "an export is one folder with whole tables; --embedding_dtype says their type"
 #define NO_TILE      "a row of crank's predictions always holds its user features too"
 #define NO_ODPS      "MaxCompute tables are not read in this version; export them to Parquet files first"
-#define NO_KAFKA     "Kafka is not read in this version; write its messages to Parquet files first"
 #define NO_ONLINE    "exports beside the training are not in this version; run crank export instead"
 #define NO_FEATUREDB "nothing is uploaded to FeatureDB in this version"
 
@@ -207,8 +206,8 @@ const cr_env cr_envs[] = {
      "restarted job has fewer or more",
      NULL, false},
     {"CRANK_JOBS_DIR", CR_ENV_TEXT, NULL, NULL,
-     "folder in which `crank submit` keeps what `crank jobs` shows; otherwise `~/.crank/jobs`", NULL,
-     false},
+     "folder in which `crank submit` keeps what `crank jobs` shows; otherwise `~/.crank/jobs`",
+     NULL, false},
     {"PADDLECLOUD_AK", CR_ENV_TEXT, NULL, NULL,
      "`crank submit` to PaddleCloud: the access key, where `backend.yaml` has none", NULL, false},
     {"PADDLECLOUD_SK", CR_ENV_TEXT, NULL, NULL, "the same: the secret key", NULL, false},
@@ -332,8 +331,13 @@ const cr_env cr_envs[] = {
      false},
     {"USE_FSSPEC", CR_ENV_SWITCH, NULL, "0", "paths of other stores",
      "paths are local; copy the files, or mount the store", false},
-    {"TZREC_KAFKA_OFFSETS_FOR_TIMES_*", CR_ENV_TEXT, NULL, NULL, "how Kafka is asked for a time",
-     NO_KAFKA, false},
+    {"TZREC_KAFKA_OFFSETS_FOR_TIMES_BATCH_SIZE", CR_ENV_TEXT, NULL, NULL,
+     "partitions of a topic that brokers are asked for at once, for `start.timestamp.ms`; 32", NULL,
+     false},
+    {"TZREC_KAFKA_OFFSETS_FOR_TIMES_TIMEOUT", CR_ENV_TEXT, NULL, NULL,
+     "seconds that such a question may take; 30", NULL, false},
+    {"TZREC_KAFKA_OFFSETS_FOR_TIMES_RETRIES", CR_ENV_TEXT, NULL, NULL,
+     "how often it is asked again; 2", NULL, false},
     {"FEATUREDB_USERNAME", CR_ENV_TEXT, NULL, NULL, "user of FeatureDB", NO_FEATUREDB, false},
     {"FEATUREDB_PASSWORD", CR_ENV_TEXT, NULL, NULL, "password of FeatureDB", NO_FEATUREDB, false},
     {NULL, CR_ENV_TEXT, NULL, NULL, NULL, NULL, false},

@@ -10,6 +10,7 @@
 #include "base/cpu.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/scheme.h"
 #include "base/stop.h"
 #include "job/env.h"
 #include "job/job.h"
@@ -318,13 +319,28 @@ cr_code cr_job_wrong_path(const void *conf, const char *key, const char *path, c
     return err->code;
 }
 
+/* Does the reader fit to an address of data without files, and does such data fit here? */
+static cr_code check_stream(const cr_job *j, const cr_job_data *d, cr_err *err) {
+    const cr_reader_stream *s = j->reader->stream;
+    cr_loc at = {d->paths, 0, 0};
+    if (!s && cr_scheme_rows(d->paths))
+        return cr_fail_at(err, CR_ECONF, at, "this is %s; %s", cr_scheme_find(d->paths)->store,
+                          cr_scheme_find(d->paths)->cure);
+    if (!s || d->mask || d->any_bad || !s->endless(d->paths)) return CR_OK;
+    return cr_fail_at(
+        err, CR_ECONF, at,
+        "the stream has no end, so it can only be trained on; add stop.at.end=true or "
+        "stop.timestamp.ms=MS to the address");
+}
+
 static cr_code find_files(const cr_job *j, const cr_job_data *d, cr_diag *diag) {
     cr_arena a;
     char **paths;
     size_t n;
     cr_err err;
     cr_arena_init(&a, 0);
-    cr_code code = cr_glob(&a, d->paths, j->reader->exts, &paths, &n, &err);
+    cr_code code = check_stream(j, d, &err);
+    if (code == CR_OK) code = cr_glob(&a, d->paths, j->reader->exts, &paths, &n, &err);
     for (size_t i = 0; code == CR_OK && j->comm && i < n; i++)
         if (cr_is_stdin(paths[i]))
             code = cr_fail_at(&err, CR_EUSAGE, ((cr_loc){d->paths, 0, 0}),
@@ -374,6 +390,7 @@ cr_code cr_job_loader(cr_job *j, const cr_job_data *d, cr_loader **out, cr_diag 
                          .n_threads = workers > 0 ? workers : 1,
                          .share = share,
                          .start = d->start,
+                         .places = d->places,
                          .trace = d->trace,
                          .ids = d->ids,
                          .n_epochs = d->n_epochs,

@@ -169,9 +169,10 @@ typedef struct cr_job_data {
     bool any_bad;    /* leave out and count bad rows without a limit (check) */
     bool silent;     /* do not log bad rows */
     cr_data_pos start;
-    const int *lanes; /* the rows of lanes [lanes[0], lanes[1]); NULL: those of this process */
-    cr_trace *trace;  /* NULL: none */
-    cr_file_ids *ids; /* identity of the files, see cr_loader_opts; NULL: not wanted */
+    const char *places; /* of a stream, for `start`; see cr_loader_opts */
+    const int *lanes;   /* the rows of lanes [lanes[0], lanes[1]); NULL: those of this process */
+    cr_trace *trace;    /* NULL: none */
+    cr_file_ids *ids;   /* identity of the files, see cr_loader_opts; NULL: not wanted */
 } cr_job_data;
 CR_CHECKED cr_code cr_job_loader(cr_job *j, const cr_job_data *d, cr_loader **out, cr_diag *diag);
 /* Returns the rows of a global batch of an evaluation. */

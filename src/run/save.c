@@ -93,11 +93,24 @@ void cr_loop_name(loop *l) {
              (long long)l->step);
 }
 
+/* Where a stream stands; NULL: the data is files. */
+static const char *places_of(const loop *l, cr_arena *a) {
+    cr_buf text;
+    const char *out = NULL;
+    if (!l->j.reader->stream || !l->data) return NULL;
+    cr_buf_init(&text);
+    cr_loader_mark(l->data, l->pos, &text);
+    if (text.n > 0) out = cr_arena_strdup(a, text.data);
+    cr_buf_clear(&text);
+    return out;
+}
+
 /* Makes the state.json of this step's checkpoint, with the metrics if they are known. */
 static cr_ckpt_state state_of(const loop *l, cr_arena *a) {
     cr_ckpt_state s = {.step = l->step,
                        .epoch = l->epoch,
                        .data = l->pos,
+                       .places = places_of(l, a),
                        .train_files = cr_file_ids_digest(&l->files),
                        .eval_files = l->ev ? cr_evaluator_data(l->ev) : (cr_data_digest){0},
                        .seed = l->tc->seed,

@@ -44,14 +44,14 @@ int64_t cr_train_bytes(const cr_job *j) {
     cr_arena_init(&a, 0);
     if (cr_glob(&a, j->root->train_input_path, j->reader->exts, &paths, &n, NULL) != CR_OK) n = 0;
     for (size_t i = 0; i < n; i++) {
-        int64_t size;
+        cr_fs_stat st;
         const char *dot = strrchr(paths[i], '.');
         if ((dot && (strcmp(dot, ".gz") == 0 || strcmp(dot, ".zst") == 0)) ||
-            cr_file_size(paths[i], &size, NULL) != CR_OK) {
+            cr_fs_stat_data(paths[i], &st, NULL) != 0 || st.kind == CR_FS_DIR) {
             all = 0; /* the files are compressed, so the size says nothing */
             break;
         }
-        all += size;
+        all += st.size;
     }
     cr_arena_clear(&a);
     return all;

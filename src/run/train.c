@@ -160,6 +160,7 @@ static cr_code start(loop *l) {
     CR_TRY(l->resume ? restore(l, l->resume)
                      : cr_job_begin(&l->j, l->t, l->o->ignore_restore_optimizer, l->diag));
     cr_job_data d = rows_from(l, l->pos);
+    d.places = l->resume ? l->before.places : NULL;
     d.ids = &l->files;
     l->prof = cr_job_profile(&l->j, l->tc->is_profiling,
                              cr_path_join(&l->j.cfg.arena, l->c->model_dir, "trace.json"));
@@ -674,6 +675,11 @@ static cr_code run(loop *l) {
         double span = cr_trace_begin(cr_profile_trace(l->prof));
         take_batch(l, &take);
         done = take.done;
+        if (take.code == CR_ESTOP && !l->j.comm) { /* a stream was waited for */
+            if (l->step < 0) return cr_diag_err(l->diag, &take.err);
+            CR_TRY(cr_loop_save(l, true));
+            return stopped(l);
+        }
         if (take.code != CR_OK) (void)cr_diag_err(l->diag, &take.err);
         CR_TRY(agreed(l, take.code)); /* the ranks meet in a step, so all must have a good batch */
         cr_profile_span(l->prof, CR_STAGE_WAIT, span);

@@ -161,7 +161,7 @@ static bool from_meta(cr_creds *c, const meta *m, const char *role, const char *
     snprintf(url, sizeof url, "%s%s", m->base, m->roles_path);
     if (role)
         cr_buf_str(&name, role);
-    else if (ask("GET", url, header, META_S, &name))
+    else if (ask("GET", url, header, META_S, &name) && name.n > 0)
         name.n = strcspn(name.data, "\r\n");
     snprintf(url, sizeof url, "%s%s%.*s", m->base, m->roles_path, (int)name.n,
              name.n ? name.data : "");

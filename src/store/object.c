@@ -139,7 +139,9 @@ static int make_call(const cr_cloud *c, const cr_obj_place *p, const cr_creds *k
     for (int i = 0; i < q->n_headers; i++)
         send_header(&h, q->headers[i].name, q->headers[i].value, is_signed(c, q->headers[i].name));
 
-    cr_buf_printf(&path, "/%s%s%s", p->in_path ? p->bucket : "", p->in_path ? "/" : "", key);
+    /* S3: no slash behind the bucket itself, as the SDKs write it; some servers sign it so */
+    bool slash = p->in_path && (*key || !c->signs_host);
+    cr_buf_printf(&path, "/%s%s%s", p->in_path ? p->bucket : "", slash ? "/" : "", key);
     cr_buf_str(&url, p->base);
     cr_http_encode(&url, path.data, path.n, true);
     if (q->n_query > 0) cr_buf_char(&url, '?');

@@ -71,6 +71,7 @@ int cr_obj_pread(void *file, int64_t at, void *buf, size_t n, size_t *got, cr_fs
 void cr_obj_close(void *file);
 int cr_obj_stat(const char *path, bool follow, cr_fs_stat *st, cr_fs_why *why);
 int cr_obj_list(const char *path, cr_fs_each each, void *ctx, cr_fs_why *why);
+int cr_obj_list_tree(const char *prefix, cr_fs_each each, void *ctx, cr_fs_why *why);
 int cr_obj_remove(const char *path, bool tree, cr_fs_why *why);
 int cr_obj_put(void **out, const char *path, unsigned flags, cr_fs_why *why);
 int cr_obj_write(void *out, const void *data, size_t n, cr_fs_why *why);
@@ -89,8 +90,8 @@ void cr_obj_forget(const char *path);
     {                                                                                              \
         .scheme = name, .can = CR_FS_FAR, .tries = 8, .wait_ms = 100, .open = cr_obj_open,         \
         .pread = cr_obj_pread, .close = cr_obj_close, .stat = cr_obj_stat, .list = cr_obj_list,    \
-        .remove = cr_obj_remove, .put = cr_obj_put, .write = cr_obj_write,                         \
-        .commit = cr_obj_commit, .end = cr_obj_end,                                                \
+        .list_tree = cr_obj_list_tree, .remove = cr_obj_remove, .put = cr_obj_put,                 \
+        .write = cr_obj_write, .commit = cr_obj_commit, .end = cr_obj_end,                         \
     }
 
 #endif

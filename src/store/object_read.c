@@ -240,6 +240,21 @@ int cr_obj_list(const char *path, cr_fs_each each, void *ctx, cr_fs_why *why) {
     return e == 0 && !n.any && prefix[0] ? ENOENT : e;
 }
 
+static int tell_rest(void *ctx, const char *key, int64_t size) {
+    names *n = ctx;
+    (void)size;
+    if (strlen(key) > n->skip) n->each(n->ctx, key + n->skip, CR_FS_FILE);
+    return 0;
+}
+
+int cr_obj_list_tree(const char *prefix, cr_fs_each each, void *ctx, cr_fs_why *why) {
+    cr_obj_place p;
+    int e = cr_obj_split(&p, prefix, why);
+    if (e != 0) return e;
+    names n = {.each = each, .ctx = ctx, .skip = strlen(p.key)};
+    return cr_obj_keys(prefix, p.key, false, tell_rest, &n, why);
+}
+
 static int first_only(void *ctx, const char *key, int64_t size) {
     (void)key;
     (void)size;

@@ -124,6 +124,7 @@ cr_code cr_job_resume(cr_job *j, cr_trainer *t, const char *path, bool ignore_op
                                  .pending = s->pending,
                                  .stopped = s->stopped};
         if (s->extra) state->extra = cr_arena_strdup(&j->cfg.arena, s->extra);
+        if (s->places) state->places = cr_arena_strdup(&j->cfg.arena, s->places);
         if (s->split) state->split = cr_arena_strdup(&j->cfg.arena, s->split);
         if (s->train_metrics)
             state->train_metrics = cr_arena_strdup(&j->cfg.arena, s->train_metrics);

@@ -1,29 +1,6 @@
 # object_store.sh - a whole run on an object store, for the cases store_s3 and store_oss. The case sets kind and defines
 # stand_in PORT, which points crank to the server, and adds what only one store has.
-command -v python3 >/dev/null || skip "python3 is not installed (the stand-in of the store needs it)"
-[ -f "$(dirname "$CRANK")/http-curl.so" ] || skip "crank was built without libcurl"
-server() { # server FLAGS...: starts the stand-in; $port, $server
-    python3 "$CLI/../stores/object_server.py" --kind "$kind" "$@" >"$CASE_DIR/port" 2>"$CASE_DIR/server.err" &
-    server=$!
-    for _ in $(seq 100); do
-        [ ! -s "$CASE_DIR/port" ] || break
-        sleep 0.1
-    done
-    port=$(sed 's/port //' "$CASE_DIR/port")
-    [ -n "$port" ] || fail "the stand-in does not start: $(cat "$CASE_DIR/server.err")"
-    stand_in "$port"
-}
-over() { # over: ends the stand-in
-    kill "$server"
-    wait "$server" 2>/dev/null || true
-}
-trap 'kill "$server" 2>/dev/null || true' EXIT
-fault() { # fault JSON
-    python3 -c 'import sys, urllib.parse, urllib.request as u; u.urlopen("http://127.0.0.1:%s/__control?json=%s" % (sys.argv[1], urllib.parse.quote(sys.argv[2]))).read()' "$port" "$1"
-}
-stat_of() { # stat_of NAME: a counter of the stand-in
-    python3 -c 'import sys, json, urllib.request as u; print(json.load(u.urlopen("http://127.0.0.1:%s/__stats" % sys.argv[1]))[sys.argv[2]])' "$port" "$1"
-}
+. "$CLI/store_server.sh"
 at=$kind://demo-bucket
 tiny_config
 tiny_data 960 300

@@ -15,6 +15,7 @@ addresses that a name node made. GET /__control?json={...} of any of them change
 """
 import argparse
 import json
+import random
 import secrets
 import sys
 import threading
@@ -28,7 +29,7 @@ TIMES = {}
 IDS = [16386]
 TICKETS = set()
 FAULTS = {"standby": -1}
-STATS = {"names": 0, "reads": 0, "writes": 0, "standby": 0, "refused": 0, "excluded": 0}
+STATS = {"faults": 0, "names": 0, "reads": 0, "writes": 0, "standby": 0, "refused": 0, "excluded": 0}
 NODES = []
 ARGS = None
 
@@ -90,9 +91,28 @@ class Handler(BaseHTTPRequestHandler):
                 return self.data(path, q)
             return self.name(path, q)
 
+    def random_fault(self, q):
+        """with the chance FAULTS["fault_rate"] a request fails, or the data of the next one is cut; True: it was answered"""
+        if random.random() >= FAULTS.get("fault_rate", 0):
+            return False
+        STATS["faults"] += 1
+        kind = random.randrange(4)
+        if kind == 0:
+            self.answer(random.choice((500, 502, 503, 504)))
+        elif kind == 1:  # no answer at all
+            self.close_connection = True
+            self.connection.close()
+        elif kind == 2 and q.get("op", "").upper() == "OPEN":
+            FAULTS["cut"] = random.randrange(100000)
+        elif kind == 3:
+            FAULTS["lose"] = 1
+        return kind < 2
+
     def name(self, path, q):
         STATS["names"] += 1
         gateway = self.server.role == 4
+        if self.random_fault(q):
+            return None
         if FAULTS.get("fail503", 0) > 0:
             FAULTS["fail503"] -= 1
             return self.answer(503)

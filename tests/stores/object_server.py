@@ -16,12 +16,23 @@ that they outlive it. GET /__control?json={...} changes the faults, GET /__stats
   region: NAME     the bucket lies there: requests that are signed for another region are refused, with the name
   expire: 1        the keys of the next request have expired, once
   token: TEXT      requests must carry this session token
+  replace: 1       the next GET of an object finds another version of it, of the same size
+  rotate: 1        the keys end now: only those that the places below give from now on are known
+  rotate_each: N   the same after every N requests
+  keys_s: SECONDS  how long keys are said to be good
+  fault_rate: P    each request meets a fault with this chance: 503, a cut body, a wrong range, a late answer
+
+It also plays the places where keys are found, all on the same port. Keys that were given there end with the next rotation:
+
+  /creds                                             a credentials URI of Alibaba Cloud, and of an AWS container
+  /latest/api/token, /latest/meta-data/iam|ram/...   the role of a machine; with --imds 2 only with a token
 """
 import argparse
 import hashlib
 import hmac
 import json
 import os
+import random
 import sys
 import threading
 import time
@@ -33,8 +44,10 @@ from xml.sax.saxutils import escape
 LOCK = threading.Lock()
 OBJECTS = {}   # "bucket/key" -> (bytes, etag, time)
 UPLOADS = {}   # id -> (name, {number: bytes})
-STATS = {"requests": 0, "gets": 0, "heads": 0, "lists": 0, "puts": 0, "posts": 0, "deletes": 0, "refused": 0, "bytes": 0, "connections": 0}
+STATS = {"requests": 0, "gets": 0, "heads": 0, "lists": 0, "puts": 0, "posts": 0, "deletes": 0, "refused": 0, "bytes": 0, "connections": 0, "keys": 0, "faults": 0}
 POLY = 0xC96C5795D7870F42
+ROUND = [0]    # which keys count: 0 those of the command line
+MACHINE_TOKEN = "machine-token"
 
 
 def crc64(data):
@@ -121,10 +134,12 @@ class Handler(BaseHTTPRequestHandler):
             return "the digest of the body", "differs", region
         canonical = f"{self.command}\n{enc(uri, '/')}\n{q}\n{heads}\n{line}\n{payload}"
         text = f"{algorithm}\n{now}\n{day}/{region}/{service}/{end}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
-        k = mac((key0 + s.secret).encode(), day)
+        known, secret, _ = self.keys()
+        k = mac((key0 + secret).encode(), day)
         for part in (region, service, end):
             k = mac(k, part)
-        want = hmac.new(k, text.encode(), hashlib.sha256).hexdigest() if who == s.id else "unknown key"
+        want = hmac.new(k, text.encode(), hashlib.sha256).hexdigest() if who == known else "unknown key"
+        self.old = who != known and (who == s.id or who.startswith("TEMP"))
         return want, fields.get("Signature"), region
 
     def allowed(self, path, query):
@@ -139,20 +154,76 @@ class Handler(BaseHTTPRequestHandler):
         if abs(t - clock) > 900:
             self.error(403, "RequestTimeTooSkewed", "the clocks differ")
             return False
+        self.old = False
         want, has, region = self.expected(path, query, now)
+        if self.old:
+            self.error(403, "InvalidAccessKeyId", "these keys have ended")
+            return False
         if want is None or want != has:
             self.error(403, "SignatureDoesNotMatch", "the signature differs")
             return False
         if region != f.get("region", s.region):
             self.error(400, "AuthorizationHeaderMalformed", "the region is wrong", [(s.prefix + "bucket-region", f.get("region", s.region))])
             return False
-        if f.get("token") and self.headers.get(s.prefix + "security-token") != f["token"]:
+        token = f.get("token") or self.keys()[2]
+        if token and self.headers.get(s.prefix + "security-token") != token:
             self.error(403, "InvalidAccessKeyId", "the token is not known")
             return False
         if f.pop("expire", 0):
             self.error(403, "ExpiredToken", "the keys have ended")
             return False
         return True
+
+    def keys(self):
+        """id, secret and token that count now"""
+        n = ROUND[0]
+        return (self.server.id, self.server.secret, "") if n == 0 else ("TEMP%d" % n, "SECRET%d" % n, "TOKEN%d" % n)
+
+    def give_keys(self, path):
+        """the places where keys are found; False: this is none of them"""
+        s = self.server
+        if path == "/latest/api/token":
+            self.answer(200 if self.command == "PUT" else 405, MACHINE_TOKEN.encode())
+            return True
+        if path != "/creds" and not path.startswith("/latest/meta-data/"):
+            return False
+        header = "X-aws-ec2-metadata-token" if s.kind == "s3" else "X-aliyun-ecs-metadata-token"
+        if path != "/creds" and s.imds == 2 and self.headers.get(header) != MACHINE_TOKEN:
+            self.answer(401)
+        elif path.endswith("/security-credentials/"):
+            self.answer(200, b"a-role\n")
+        else:
+            STATS["keys"] += 1
+            if ROUND[0] == 0:
+                ROUND[0] = 1
+            who, secret, token = self.keys()
+            until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + s.faults.get("keys_s", 3600)))
+            oss = s.kind == "oss"
+            self.answer(200, json.dumps({"Code": "Success", "AccessKeyId": who, "AccessKeySecret" if oss else "SecretAccessKey": secret,
+                                         "SecurityToken" if oss else "Token": token, "Expiration": until}).encode())
+        return True
+
+    def random_fault(self):
+        """one of the faults, for this request; True: it was answered"""
+        f = self.server.faults
+        if random.random() >= f.get("fault_rate", 0):
+            return False
+        STATS["faults"] += 1
+        kind = random.randrange(5)
+        if kind == 0:
+            self.error(random.choice((500, 502, 503, 504, 429, 408)), "SlowDown", "please wait")
+            return True
+        if kind == 1:  # no answer at all
+            self.close_connection = True
+            self.connection.close()
+            return True
+        if kind == 2:
+            f["cut"] = random.randrange(100000)
+        elif kind == 3:
+            f["wrong_range"] = 1
+        else:
+            time.sleep(random.random() * 0.3)
+        return False
 
     def handle_any(self):
         s, f = self.server, self.server.faults
@@ -162,13 +233,19 @@ class Handler(BaseHTTPRequestHandler):
         if url.path == "/__control":
             with LOCK:
                 f.update(json.loads(dict(query)["json"]))
+                if f.pop("rotate", 0):
+                    ROUND[0] += 1
             self.answer(200)
             return
         if url.path == "/__stats":
             self.answer(200, json.dumps(STATS).encode())
             return
+        if self.give_keys(url.path):
+            return
         with LOCK:
             STATS["requests"] += 1
+            if f.get("rotate_each") and STATS["requests"] % f["rotate_each"] == 0:
+                ROUND[0] += 1
             fail = f.get("fail503", 0) > 0
             if fail:
                 f["fail503"] -= 1
@@ -176,6 +253,8 @@ class Handler(BaseHTTPRequestHandler):
             time.sleep(f["delay_ms"] / 1000)
         if fail:
             self.error(503, "SlowDown", "please wait")
+            return
+        if self.random_fault():
             return
         path = urllib.parse.unquote(url.path)
         bucket, _, key = path.lstrip("/").partition("/")
@@ -226,6 +305,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def get(self, name):
         f = self.server.faults
+        if self.command == "GET" and f.get("replace") and name in OBJECTS:
+            f.pop("replace")
+            self.store(name, OBJECTS[name][0][::-1])
         with LOCK:
             o = OBJECTS.get(name)
         if not o:
@@ -362,10 +444,11 @@ def main():
     ap.add_argument("--secret", default="SECRETEXAMPLE")
     ap.add_argument("--region", default="")
     ap.add_argument("--page", type=int, default=1000)
+    ap.add_argument("--imds", type=int, default=2)
     a = ap.parse_args()
     s = ThreadingHTTPServer(("127.0.0.1", a.port), Handler)
     s.daemon_threads = True
-    s.kind, s.dir, s.bucket, s.id, s.secret, s.page = a.kind, a.dir, a.bucket, a.id, a.secret, a.page
+    s.kind, s.dir, s.bucket, s.id, s.secret, s.page, s.imds = a.kind, a.dir, a.bucket, a.id, a.secret, a.page, a.imds
     s.region = a.region or ("us-east-1" if a.kind == "s3" else "cn-hangzhou")
     s.prefix = "x-amz-" if a.kind == "s3" else "x-oss-"
     s.faults = json.loads(a.faults)

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "conf/conf.h"
+#include "data/open_many.h"
 
 #define HEADER_FIRST ((size_t)16 << 10)
 #define HEADER_MAX   ((size_t)16 << 20)
@@ -379,12 +380,24 @@ static bool names_first(const cr_source *s, const header *h) {
     return p == end || *p == '\n' || *p == '\r';
 }
 
-/* open_file looks at one file. h is the header of the file before; equal headers have the same
- * columns. */
-static void open_file(cr_source *s, cr_csv_file *f, header *h, const int32_t **map, bool *told,
-                      cr_diag *diag) {
+/* Files that are opened together. */
+#define TOGETHER 64
+typedef struct opened {
+    char *const *paths;
+    cr_stream *st[TOGETHER];
+    cr_err err[TOGETHER]; /* of those without a stream */
+} opened;
+
+static void open_nth(void *ctx, int64_t i) {
+    opened *o = ctx;
+    if (cr_stream_open(&o->st[i], o->paths[i], &o->err[i]) != CR_OK) o->st[i] = NULL;
+}
+
+/* open_file looks at one file, which is open as st; NULL: it cannot be opened, and why says so. h
+ * is the header of the file before; equal headers have the same columns. */
+static void open_file(cr_source *s, cr_csv_file *f, cr_stream *st, const cr_err *why, header *h,
+                      const int32_t **map, bool *told, cr_diag *diag) {
     cr_err e = {0};
-    cr_stream *st = NULL;
     header now = {.text = h->text};
     h->text = (cr_raw){0};
     char *before = NULL;
@@ -395,7 +408,11 @@ static void open_file(cr_source *s, cr_csv_file *f, header *h, const int32_t **m
         memcpy(before, now.text.text + h->begin, n_before);
     }
     bool header_row = s->conf->with_header && !s->slots;
-    cr_code code = cr_stream_open(&st, f->path, &e);
+    cr_code code = CR_OK;
+    if (!st) {
+        cr_err_copy(&e, why);
+        code = why->code;
+    }
     if (code == CR_OK) code = cr_stream_id(st, &f->id, &e);
     if (code == CR_OK) code = read_front(s, st, f->path, header_row, &now, &e);
     if (code == CR_OK && now.text.size >= 2 &&
@@ -482,11 +499,25 @@ void cr_csv_open_files(cr_source *s, const char *paths, const char *const *endin
     s->n_files = (int64_t)n;
     header h = {0};
     bool *told = CR_NEW_N(&s->arena, bool, s->n_want + 1);
-    for (size_t i = 0; i < n; i++) {
-        s->files[i].path = list[i];
-        open_file(s, &s->files[i], &h, &map, told, diag);
-        if (diag->n_errors - errors > 100) break;
+    opened *o = cr_alloc(sizeof *o, "files");
+    for (size_t from = 0; from < n && diag->n_errors - errors <= 100; from += TOGETHER) {
+        size_t k = n - from < TOGETHER ? n - from : TOGETHER;
+        /* pipes wait for their writers in turn, and files of a disk are opened fast enough */
+        bool far = cr_store_can(list[from], CR_FS_FAR);
+        o->paths = list + from;
+        if (far) cr_open_many(list[from], (int64_t)k, open_nth, o);
+        for (size_t i = 0; i < k; i++) {
+            cr_csv_file *f = &s->files[from + i];
+            f->path = list[from + i];
+            if (diag->n_errors - errors > 100) {
+                if (far) cr_stream_close(o->st[i]);
+                continue;
+            }
+            if (!far) open_nth(o, (int64_t)i);
+            open_file(s, f, o->st[i], &o->err[i], &h, &map, told, diag);
+        }
     }
+    cr_free(o);
     cr_free(h.text.text);
 }
 

@@ -109,7 +109,8 @@ bool cr_cutter_next(cr_cutter *c, cr_raw *raw, cr_slot *s) {
         cr_cutter_hint(c, hints, cr_cutter_hints(c, c->item, hints));
         int64_t item = c->order[c->item], file = cr_items_file(in, item);
         bool front = in->front[file], end = false;
-        if (front && !c->front_begun && c->block > 0) s->code = skip_front(c, file, raw, &s->err);
+        if (front && !c->front_begun && c->block > 0 && !in->reader->stream)
+            s->code = skip_front(c, file, raw, &s->err);
         c->front_begun = front;
         if (s->code == CR_OK)
             s->code = in->reader->cut(in->src, file, front ? c->block : item - in->first[file], raw,

@@ -239,9 +239,14 @@ static cr_code note_files(const cr_loader *l, cr_err *err) {
                           "these are %lld files now and were %lld when the run first read them; "
                           "keep data files as they are during a run, and start again",
                           (long long)l->in.n_files, (long long)ids->n);
-    for (int64_t f = 0; f < l->in.n_files; f++)
+    for (int64_t f = 0; f < l->in.n_files && !l->in.reader->stream; f++)
         CR_TRY(cr_file_id_check_path(&ids->v[f], l->in.reader->path(l->in.src, f), err));
     return CR_OK;
+}
+
+void cr_loader_mark(cr_loader *l, cr_data_pos pos, cr_buf *out) {
+    const cr_reader_stream *s = l->in.reader->stream;
+    if (s && !s->mark(l->in.src, pos.unit & 0xffffffff, out)) cr_buf_reset(out);
 }
 
 void cr_loader_kinds(const cr_loader *l, cr_colkind *out) {
@@ -273,6 +278,8 @@ cr_code cr_loader_new(cr_loader **out, const cr_loader_opts *opts, cr_diag *diag
         opts->reader->set_block(src, opts->block_bytes);
     cr_err err = {0};
     cr_code code = cr_items_open(&l->in, &l->o, src, &err);
+    if (code == CR_OK && opts->reader->stream)
+        code = opts->reader->stream->begin(src, opts->places, opts->start.unit & 0xffffffff, &err);
     cr_sequencer_init(&l->seq, &l->in, &l->windows, &l->lock);
     if (code == CR_OK) code = note_files(l, &err);
     if (code == CR_OK) code = cr_cutter_open(&l->cut, &l->in, &l->slots, &l->stop, &err);
@@ -293,6 +300,7 @@ void cr_loader_free(cr_loader *l) {
     atomic_store(&l->stop, true);
     pthread_cond_broadcast(&l->work);
     pthread_mutex_unlock(&l->lock);
+    if (l->in.reader && l->in.reader->stream) l->in.reader->stream->interrupt(l->in.src);
     for (int i = 0; i < l->n_threads; i++)
         pthread_join(l->threads[i], NULL);
     cr_planner_clear(&l->plan);

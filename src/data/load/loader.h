@@ -57,6 +57,7 @@ typedef struct cr_loader_opts {
     int n_threads; /* parse/encode workers; >= 1 */
     cr_share share;
     cr_data_pos start;    /* where to begin (zeros: the beginning) */
+    const char *places;   /* of a stream: the text of cr_loader_mark for `start`; NULL: none */
     int64_t n_epochs;     /* 0: endless */
     int64_t max_bad_rows; /* per epoch: so many rows are left out, counted and logged, one more is
                              an error; 0: the first bad row is */
@@ -86,6 +87,9 @@ void cr_loader_release(cr_loader *l, cr_batch *b);
 /* cr_loader_after returns where the stream stands after a batch that was given out and not yet
  * released. */
 cr_data_pos cr_loader_after(const cr_batch *b);
+/* cr_loader_mark writes where a stream stands at a position, for the checkpoint; nothing for files.
+ * Any thread. */
+void cr_loader_mark(cr_loader *l, cr_data_pos pos, cr_buf *out);
 /* cr_loader_tally writes the sum over all blocks of which rows were given out since the last call
  * and, at the end of an epoch, over blocks of which none were; out has tally_size bytes. */
 void cr_loader_tally(cr_loader *l, void *out);

@@ -14,12 +14,11 @@
 #include "data/pq/pq_int.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/cpu.h"
 #include "base/file.h"
+#include "data/open_many.h"
 
 /* The vectors and the encoded rows of a block stay in a second-level cache. */
 #define BLOCK      ((size_t)512 << 10)
@@ -257,34 +256,14 @@ typedef struct opening {
     char *const *paths;
     cr_pq_file **files;
     cr_err *errs;
-    int64_t from, n;
-    atomic_llong next;
+    int64_t from, n; /* paths [from, from + n) */
 } opening;
 
-static void *open_some(void *arg) {
-    opening *o = arg;
-    for (;;) {
-        int64_t i = atomic_fetch_add(&o->next, 1);
-        if (i >= o->n) return NULL;
-        o->errs[i].code = CR_OK;
-        if (cr_pq_open(&o->files[i], o->paths[o->from + i], NULL, &o->errs[i]) != CR_OK)
-            o->files[i] = NULL;
-    }
-}
-
-/* open_many opens paths [from, from + n), on several threads where that is faster. */
-static void open_many(opening *o) {
-    pthread_t t[8];
-    /* Threads only wait for a store that is far, so there may be more of them than cores. */
-    bool far = o->n > 0 && cr_store_can(o->paths[o->from], CR_FS_FAR);
-    int n = cr_cpu_count() < 8 && !far ? cr_cpu_count() : 8, started = 0;
-    atomic_store(&o->next, 0);
-    while ((o->n >= 8 || (far && o->n > started + 1)) && started < n - 1 &&
-           pthread_create(&t[started], NULL, open_some, o) == 0)
-        started++;
-    open_some(o);
-    for (int i = 0; i < started; i++)
-        pthread_join(t[i], NULL);
+static void open_nth(void *ctx, int64_t i) {
+    opening *o = ctx;
+    o->errs[i].code = CR_OK;
+    if (cr_pq_open(&o->files[i], o->paths[o->from + i], NULL, &o->errs[i]) != CR_OK)
+        o->files[i] = NULL;
 }
 
 static void not_opened(const cr_err *e, cr_diag *diag) {
@@ -302,7 +281,7 @@ static void open_files(cr_source *s, char **paths, cr_diag *diag) {
     bool keep = s->n_files <= MAX_OPEN, kept = true;
     for (o.from = 0; o.from < s->n_files && diag->n_errors - errors <= MAX_ERRORS; o.from += o.n) {
         o.n = s->n_files - o.from < MAX_OPEN ? s->n_files - o.from : MAX_OPEN;
-        open_many(&o);
+        cr_open_many(paths[o.from], o.n, open_nth, &o);
         for (int64_t i = 0; i < o.n; i++) {
             pq_file *f = &s->files[o.from + i];
             cr_pq_file *x = o.files[i];

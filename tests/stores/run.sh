@@ -1,0 +1,126 @@
+#!/bin/sh
+# run.sh [BUILD_DIR [SECONDS]] - the stores tier: S3 beside s3rver, an implementation of somebody else, which npm installs;
+# then trainings on every stand-in while requests fail at random, for SECONDS (120) in all. Hours are for a quiet night:
+#   sh tests/stores/run.sh build 14400
+# Each round is a training with checkpoints on the store that is killed at a random step, continued and compared with a local
+# run, bit for bit. The seed of a round is printed; CRANK_FAULT_SEED=N repeats it.
+set -eu
+cd "$(dirname "$0")/../.."
+build=${1:-build}
+seconds=${2:-120}
+crank=$PWD/$build/crank
+root=$PWD
+here=$root/tests/stores
+[ -f "$build/http-curl.so" ] || { echo "crank was built without libcurl"; exit 77; }
+command -v python3 >/dev/null || { echo "python3 is not installed (the stand-ins of stores need it)"; exit 77; }
+sh tools/npm.sh tests/stores
+ninja -C "$build" crank tests/cli/weights_diff >/dev/null
+tmp=$(mktemp -d)
+server=
+trap 'kill $server 2>/dev/null || true; rm -rf "$tmp"' EXIT
+trap 'exit 1' HUP INT TERM
+cd "$tmp"
+passed=0
+fail() {
+    echo "FAIL: $*"
+    tail -n 20 log server.err 2>/dev/null || true
+    exit 1
+}
+run() { "$@" >log 2>&1 || fail "$*"; }
+start() { # start COMMAND...: a server that prints its ports in one line; $ports
+    : >ports
+    "$@" >ports 2>server.err &
+    server=$!
+    for _ in $(seq 600); do
+        [ ! -s ports ] || break
+        sleep 0.1
+    done
+    ports=$(sed -n 's/^[a-z]* //p' ports)
+    [ -n "$ports" ] || fail "it does not start: $*"
+}
+over() {
+    kill $server
+    wait $server 2>/dev/null || true
+    server=
+}
+same_weights() { # the newest checkpoints of two folders
+    a=$(ls -d "$1"/model.ckpt-* | sort -t- -k2 -n | tail -n 1) b=$(ls -d "$2"/model.ckpt-* | sort -t- -k2 -n | tail -n 1)
+    for f in "$a"/*.safetensors; do
+        "$root/$build/tests/cli/weights_diff" "$f" "$b/$(basename "$f")" >log 2>&1 || fail "$1 and $2 differ: $f"
+    done
+}
+ok() { # ok TEXT
+    passed=$((passed + 1))
+    echo "PASS $1"
+}
+# keys of the servers, which are the same for all
+export AWS_EC2_METADATA_DISABLED=true AWS_ACCESS_KEY_ID=S3RVER AWS_SECRET_ACCESS_KEY=S3RVER HOME="$tmp"
+"$crank" synth census --rows 4k --eval_rows 500 --format parquet -o data --quiet >/dev/null
+config="data/pipeline.yaml --set data_config.batch_size=100 --set train_config.num_epochs=1 --set train_config.save_checkpoints_epochs=0 --set train_config.save_checkpoints_steps=7"
+# shellcheck disable=SC2086
+run "$crank" train $config --model_dir near --quiet
+
+# ---- s3rver ----
+mkdir s3
+start node "$here/s3rver.js" s3
+export AWS_ENDPOINT_URL=http://127.0.0.1:$ports
+at=s3://demo-bucket
+run "$crank" cp -r data/train "$at/data/dt=2025 01+01/train"
+run "$crank" cp -r data/eval "$at/data/eval"
+run "$crank" ls "$at/data"
+grep -q 'eval/' log || fail "a listing"
+# shellcheck disable=SC2086
+run "$crank" train $config --train_input_path "$at/data/dt=*/train/*.parquet" --eval_input_path "$at/data/eval/*.parquet" --model_dir "$at/exp/one" --quiet
+run "$crank" cp -r "$at/exp/one" back
+same_weights near back
+head -c 20000000 /dev/urandom >big.bin
+run "$crank" cp big.bin "$at/big.bin"
+run "$crank" cp "$at/big.bin" big_back.bin
+cmp -s big.bin big_back.bin || fail "a file in parts came back otherwise"
+if AWS_SECRET_ACCESS_KEY=wrong "$crank" ls "$at/data" >log 2>&1; then fail "a wrong key was taken"; fi
+grep -q SignatureDoesNotMatch log || fail "what is said of a wrong key"
+over
+ok "s3rver: listing, training, checkpoints, parts, a wrong key"
+
+# ---- faults ----
+round() { # round NAME ROOT SEED: one training on a store
+    rm -rf log back
+    points=$(($3 % 35 + 1))
+    # shellcheck disable=SC2086
+    CRANK_TEST_KILL=step:$points "$crank" train $config --train_input_path "$2/data/train/*.parquet" --eval_input_path "$2/data/eval/*.parquet" --model_dir "$2/exp/$3" --quiet >log 2>&1 || true
+    # shellcheck disable=SC2086
+    "$crank" train $config --train_input_path "$2/data/train/*.parquet" --eval_input_path "$2/data/eval/*.parquet" --model_dir "$2/exp/$3" --continue_train --quiet >log 2>&1 ||
+        fail "$1, seed $3: the run does not go on"
+    "$crank" cp -r "$2/exp/$3" back >log 2>&1 || fail "$1, seed $3: the result cannot be copied"
+    same_weights near back
+}
+store() { # store NAME ROOT CONTROL_PORT SECONDS: rounds on a store, with faults
+    began=$(date +%s)
+    n=0
+    run "$crank" cp -r data/train "$2/data/train"
+    run "$crank" cp -r data/eval "$2/data/eval"
+    python3 -c 'import sys, urllib.request as u; u.urlopen("http://127.0.0.1:%s/__control?json=%%7B%%22fault_rate%%22%%3A0.05%%7D" % sys.argv[1]).read()' "$3"
+    while [ $n -eq 0 ] || [ $(($(date +%s) - began)) -lt "$4" ]; do
+        seed=${CRANK_FAULT_SEED:-$(od -An -N2 -tu2 /dev/urandom | tr -d ' ')}
+        echo "$1, seed $seed"
+        round "$1" "$2" "$seed"
+        n=$((n + 1))
+        [ -z "${CRANK_FAULT_SEED:-}" ] || break
+    done
+    faults=$(python3 -c 'import sys, json, urllib.request as u; print(json.load(u.urlopen("http://127.0.0.1:%s/__stats" % sys.argv[1]))["faults"])' "$3")
+    [ "$faults" -gt 0 ] || fail "$1: no faults were met"
+    ok "$1: $n rounds, $faults faults"
+}
+each=$((seconds / 3))
+export AWS_ACCESS_KEY_ID=AKIDEXAMPLE AWS_SECRET_ACCESS_KEY=SECRETEXAMPLE OSS_ACCESS_KEY_ID=AKIDEXAMPLE OSS_ACCESS_KEY_SECRET=SECRETEXAMPLE OSS_REGION=cn-hangzhou
+for kind in s3 oss; do
+    start python3 "$here/object_server.py" --kind $kind
+    export AWS_ENDPOINT_URL="http://127.0.0.1:$ports" OSS_ENDPOINT="http://127.0.0.1:$ports"
+    store $kind $kind://demo-bucket "$ports" $each
+    over
+done
+start python3 "$here/hdfs_server.py"
+export HADOOP_USER_NAME=alice
+store hdfs "webhdfs://127.0.0.1:${ports%% *}" "${ports%% *}" $each
+over
+echo "$passed passed, 0 failed, 0 skipped"
