@@ -2,8 +2,8 @@
  * cmd_run.c - `crank run`: runs a config of PaddleRec as its own commands do.
  *
  * A config asks for trainings and evaluations, one after the other. Each is one of crank's own
- * runs; what this file adds is the folder of an epoch, <path>/<epoch>, a link to the checkpoint,
- * and the lines that PaddleRec prints (on stdout; crank's own log is on stderr).
+ * runs; run_lines.c adds the folder of an epoch, <path>/<epoch>, a link to the checkpoint, and the
+ * lines that PaddleRec prints.
  *
  * PaddleRec writes over the epochs of an earlier run. So does this command: it deletes the
  * checkpoints of an earlier `crank run` in the same folder, and says so, unless --continue_train.
@@ -11,12 +11,9 @@
  * A runner with parameter servers runs as several ranks. A process that is alone then goes on as
  * `crank launch ... -- run ...` with the same arguments; each of the ranks comes here again.
  */
-#include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -26,6 +23,7 @@
 #include "base/log.h"
 #include "ckpt/ckpt.h"
 #include "cli/cli.h"
+#include "cli/run_int.h"
 #include "comm/life.h"
 #include "dialect/paddle.h"
 #include "tool/tool.h"
@@ -33,7 +31,7 @@
 typedef struct args {
     const char *model, *backend, *compat;
     cr_opt_list opt;
-    int64_t threads;
+    int64_t threads, top_n;
     bool infer, continue_train;
 } args;
 
@@ -49,161 +47,13 @@ static const cr_opt opts[] = {
     CR_OPT_BOOL(args, infer, 0, "evaluate the saved epochs, as tools/infer.py does"),
     CR_OPT_STR(args, compat, 0, "NAME", "none",
                "paddlerec: the models as PaddleRec ships them, with their mistakes"),
+    CR_OPT_INT(args, top_n, "N", "50", NULL, 1, 10000,
+               "items that an evaluation of mind looks for"),
     CR_OPT_BOOL(args, continue_train, 0,
                 "go on from the newest checkpoint; otherwise those of an earlier run are deleted"),
     CR_OPT_THREADS(args),
     CR_OPT_END,
 };
-
-/* What the lines of one run need. */
-typedef struct run_state {
-    cr_ui *ui;
-    cr_watch own; /* crank's own watch */
-    const cr_paddle_run *r;
-    double epoch_t0, interval_t0, wait0;
-    int64_t rows; /* since the last line */
-    int64_t epochs;
-} run_state;
-
-/* Writes "2026-01-31 12:00:00,123". */
-static const char *now_text(char out[64]) {
-    struct timespec t;
-    struct tm local;
-    clock_gettime(CLOCK_REALTIME, &t);
-    localtime_r(&t.tv_sec, &local);
-    size_t n = strftime(out, 64, "%Y-%m-%d %H:%M:%S", &local);
-    snprintf(out + n, 64 - n, ",%03d", (int)(t.tv_nsec / 1000000));
-    return out;
-}
-
-static void number(cr_buf *b, double x) {
-    char text[32];
-    text[cr_fmt_f32(text, (float)x)] = 0;
-    cr_buf_str(b, text);
-}
-
-/* PaddleRec's AUC of rows of one class is 0. */
-static double shown(double x) {
-    return isnan(x) ? 0 : x;
-}
-
-/* Metrics that PaddleRec's lines show, and their names in the old kind and in the new one. */
-static const struct shown_metric {
-    const char *name, *old, *now;
-} shown_metrics[] = {{"auc", "AUC", "auc"},
-                     {"accuracy", "ACC", "acc"},
-                     {"mean_absolute_error", "MAE", "mae"}};
-
-/* Writes the name of a metric as PaddleRec has it; false: its lines do not show it. */
-static bool put_name(cr_buf *b, const char *name, bool old) {
-    for (size_t i = 0; i < sizeof shown_metrics / sizeof *shown_metrics; i++) {
-        const struct shown_metric *m = &shown_metrics[i];
-        size_t n = strlen(m->name);
-        if (strncmp(name, m->name, n) != 0) continue;
-        if (b) cr_buf_printf(b, "%s%s", old ? m->old : m->now, name + n);
-        return true;
-    }
-    return false;
-}
-
-/* Writes the metrics with a format for each: "AUC: [0.5]" or "auc:0.500000, ". */
-static void metrics(cr_buf *b, const cr_stepped *s, bool old, const char *between) {
-    double value;
-    const char *name;
-    for (int k = 0; (name = s->metric(s->of, k, &value)); k++) {
-        if (old && k) cr_buf_str(b, ", ");
-        if (!put_name(b, name, old)) cr_buf_str(b, name);
-        if (!old) {
-            cr_buf_printf(b, "%s%.6f%s", between, value,
-                          *between == ':' && between[1] ? "," : ", ");
-            continue;
-        }
-        cr_buf_str(b, between);
-        number(b, value);
-        cr_buf_char(b, ']');
-    }
-}
-
-static void on_step(void *ctx, const cr_stepped *s) {
-    run_state *x = ctx;
-    const cr_paddle_run *r = x->r;
-    x->rows += s->rows;
-    if (s->batch % r->print_interval != 0 || (r->old && s->batch == 0)) return;
-    double now = cr_now(), spent = now - x->interval_t0, wait = s->wait_s - x->wait0;
-    char time[64];
-    cr_buf b;
-    cr_buf_init(&b);
-    if (r->old) {
-        cr_buf_printf(
-            &b, "%s - INFO: \t[Train],  epoch: %lld,  batch: %lld, time_each_interval: %.2fs, ",
-            now_text(time), (long long)s->epoch, (long long)s->batch, spent);
-        metrics(&b, s, true, ": [");
-    } else {
-        double n = (double)r->print_interval;
-        cr_buf_printf(&b, "%s - INFO - epoch: %lld, batch_id: %lld, ", now_text(time),
-                      (long long)s->epoch, (long long)s->batch);
-        metrics(&b, s, false, ":");
-        cr_buf_str(&b, "loss:");
-        number(&b, s->loss);
-        cr_buf_printf(&b,
-                      ", avg_reader_cost: %.5f sec, avg_batch_cost: %.5f sec, avg_samples: %.5f, "
-                      "ips: %.5f ins/s",
-                      wait / n, spent / n, (double)x->rows / n, (double)x->rows / (spent + 0.0001));
-    }
-    cr_ui_say("%s\n", b.data);
-    cr_buf_clear(&b);
-    x->rows = 0;
-    x->interval_t0 = now;
-    x->wait0 = s->wait_s;
-}
-
-static void on_epoch(void *ctx, const cr_stepped *s) {
-    run_state *x = ctx;
-    double now = cr_now(), spent = now - x->epoch_t0;
-    char time[64];
-    cr_buf b;
-    cr_buf_init(&b);
-    if (x->r->old) {
-        cr_buf_printf(&b, "epoch %lld done, use time: %.6g, global metrics: ", (long long)s->epoch,
-                      spent);
-        metrics(&b, s, true, "=[");
-    } else {
-        cr_buf_printf(&b, "%s - INFO - epoch: %lld done, ", now_text(time), (long long)s->epoch);
-        metrics(&b, s, false, ": ");
-        cr_buf_str(&b, "loss:");
-        number(&b, s->loss);
-        cr_buf_printf(&b, ", epoch time: %.2f s", spent);
-    }
-    cr_ui_say("%s\n", b.data);
-    cr_buf_clear(&b);
-    x->epoch_t0 = x->interval_t0 = now;
-    x->rows = 0;
-}
-
-/* Makes <dir>/<epoch> a link to the checkpoint. A failure is a warning: the checkpoint is there. */
-static void on_saved(void *ctx, const char *path, int64_t epochs) {
-    run_state *x = ctx;
-    char link[1200], time[64];
-    if (epochs < 1) return; /* a signal ended the run in its first epoch */
-    snprintf(link, sizeof link, "%s/%lld", x->r->dir, (long long)epochs - 1);
-    if ((unlink(link) != 0 && errno != ENOENT) || symlink(cr_path_base(path), link) != 0)
-        CR_WARN("cannot make the link %s to the checkpoint: %s", link, strerror(errno));
-    else if (x->r->old)
-        cr_ui_say("\tsave epoch_id:%lld model into: \"%s\"\n", (long long)epochs - 1, link);
-    else
-        cr_ui_say("%s - INFO - Already save model in %s\n", now_text(time), link);
-}
-
-static void on_progress(void *ctx, const cr_progress *p) {
-    run_state *x = ctx;
-    if (x->own.progress) x->own.progress(x->own.ctx, p);
-}
-
-static void on_begin(void *ctx) {
-    run_state *x = ctx;
-    if (x->own.begins) x->own.begins(x->own.ctx);
-    x->epoch_t0 = x->interval_t0 = cr_now();
-}
 
 static bool is_epoch(const char *name) {
     return *name && strspn(name, "0123456789") == strlen(name);
@@ -271,33 +121,6 @@ static cr_config_opts config_of(cr_ui *ui, const args *a, const cr_paddle_run *r
     return c;
 }
 
-static void say_head(const cr_paddle_run *r) {
-    char time[64];
-    if (r->old) {
-        const char *kind = r->servers ? "PS" : "Single";
-        cr_ui_say(
-            "PaddleRec: Runner %s Begin\nExecutor Mode: %s\nprocessor_register begin\nRunning "
-            "%sInstance.\nRunning %sNetwork.\nRunning %sStartup.\nRunning %s%sRunner.\n",
-            r->runner, r->infer ? "infer" : "train", kind, kind, kind, kind,
-            r->infer ? "Infer" : "");
-        return;
-    }
-    now_text(time);
-    cr_ui_say("%s - INFO - **************common.configs**********\n", time);
-    if (r->infer)
-        cr_ui_say("%s - INFO - use_gpu: False, infer_batch_size: %lld, test_data_dir: %s, "
-                  "start_epoch: %lld, end_epoch: %lld, print_interval: %lld, model_load_path: %s\n",
-                  time, (long long)r->batch, r->data, (long long)r->first, (long long)r->end,
-                  (long long)r->print_interval, r->dir);
-    else
-        cr_ui_say("%s - INFO - use_gpu: False, train_batch_size: %lld, train_data_dir: %s, epochs: "
-                  "%lld, print_interval: %lld, model_save_path: %s\n",
-                  time, (long long)r->batch, r->data, (long long)r->epochs,
-                  (long long)r->print_interval, r->dir);
-    cr_ui_say("%s - INFO - **************common.configs**********\n%s - INFO - read data\n", time,
-              time);
-}
-
 /* Makes the sessions of a log of users, which the training reads. */
 static cr_code make_sessions(cr_ui *ui, const cr_paddle_run *r) {
     int64_t users;
@@ -309,21 +132,18 @@ static cr_code make_sessions(cr_ui *ui, const cr_paddle_run *r) {
 }
 
 static cr_code train(cr_ui *ui, const args *a, const cr_paddle_run *r) {
-    run_state x = {.ui = ui, .own = cr_ui_watch(ui), .r = r};
+    cr_run_lines x;
     bool any;
+    cr_err err;
+    cr_run_lines_init(&x, ui, r);
+    x.servers = has_servers(ui);
     cr_train_opts o = {.config = config_of(ui, a, r),
                        .comm = ui->comm,
                        .continue_train = a->continue_train,
                        .threads = (int)a->threads,
-                       .watch = {.ctx = &x,
-                                 .progress = on_progress,
-                                 .begins = on_begin,
-                                 .stepped = on_step,
-                                 .epoch = on_epoch,
-                                 .saved = on_saved}};
+                       .watch = cr_run_lines_watch(&x)};
     cr_train_result *res = CR_NEW(&ui->arena, cr_train_result);
     cr_arena_init(&res->arena, 0);
-    x.epoch_t0 = x.interval_t0 = cr_now();
     bool first = ui->place.rank == 0;
     cr_code code = a->continue_train || !first ? CR_OK : clear_dir(ui, r->dir);
     if (code == CR_OK && first && r->sessions) code = make_sessions(ui, r);
@@ -333,7 +153,9 @@ static cr_code train(cr_ui *ui, const args *a, const cr_paddle_run *r) {
     if (code == CR_OK && res->bad_rows > 0)
         CR_WARN("%lld bad rows were skipped", (long long)res->bad_rows);
     if (res->again) ui->exit_code = CR_EXIT_AGAIN;
+    if (code == CR_OK && first && cr_run_record(&x, &err) != CR_OK) code = cr_ui_fail(ui, &err);
     cr_arena_clear(&res->arena);
+    cr_run_lines_clear(&x);
     return code;
 }
 
@@ -344,7 +166,9 @@ static cr_code ask(cr_ui *ui, const cr_paddle_run *r, const char *dir, const cha
                          .table = "emb",
                          .dict = r->dict,
                          .questions = r->questions,
-                         .top = r->old ? 1 : 4};
+                         .top = r->old && !r->min_n ? 1 : 4,
+                         .min_n = (int)r->min_n,
+                         .max_n = (int)r->max_n};
     int64_t right, n;
     char time[64];
     cr_err err;
@@ -355,8 +179,60 @@ static cr_code ask(cr_ui *ui, const cr_paddle_run *r, const char *dir, const cha
         cr_ui_say("Infer %s of epoch %s done, use time: %.6g, global metrics: ACC=[%.6g]\n",
                   r->phase, epoch, cr_now() - t0, share);
     else
-        cr_ui_say("%s - INFO - epoch: %s done, acc: %.6f, epoch time: %.2f s\n", now_text(time),
+        cr_ui_say("%s - INFO - epoch: %s done, acc: %.6f, epoch time: %.2f s\n", cr_run_time(time),
                   epoch, share, cr_now() - t0);
+    return CR_OK;
+}
+
+/* Looks for the items of users among all items. */
+static cr_code recall(cr_ui *ui, const args *a, const cr_paddle_run *r, const char *dir,
+                      const char *epoch) {
+    cr_recall_opts o = {.ckpt_dir = dir,
+                        .data_dir = r->questions,
+                        .longest = r->longest,
+                        .top = (int)a->top_n,
+                        .over_steps = a->compat != NULL};
+    cr_recall_result res;
+    cr_err err;
+    char time[64];
+    double t0 = cr_now();
+    if (cr_interest_recall(&o, &res, &err) != CR_OK) return cr_ui_fail(ui, &err);
+    cr_ui_say("%s - INFO - epoch: %s done, recall@%d: %.5f, ndcg@%d: %.5f, hitrate@%d: %.5f, epoch "
+              "time: %.2f s\n",
+              cr_run_time(time), epoch, o.top, res.recall, o.top, res.ndcg, o.top, res.hit_rate,
+              cr_now() - t0);
+    return CR_OK;
+}
+
+/* An item that the search of a tree found for a line. */
+static void found(void *ctx, int64_t line, const int64_t *items, int n) {
+    cr_buf b;
+    cr_buf_init(&b);
+    cr_buf_str(&b, "item: [[");
+    for (int i = 0; i < n; i++)
+        cr_buf_printf(&b, "%s%lld", i ? " " : "", (long long)items[i]);
+    cr_buf_str(&b, "]]");
+    cr_run_say_batch(ctx, line, 1, b.data);
+    cr_buf_clear(&b);
+}
+
+/* Finds items for the vectors of a folder, with the tree and the classifiers of a checkpoint. */
+static cr_code search(cr_ui *ui, cr_run_lines *x, const char *dir) {
+    const cr_paddle_run *r = x->r;
+    cr_tree_search_opts o = {.ckpt_dir = dir,
+                             .info = r->tree_info,
+                             .layers = r->tree_layers,
+                             .vectors = r->questions,
+                             .act = r->act,
+                             .top = (int)r->top,
+                             .found = found,
+                             .ctx = x};
+    int64_t lines;
+    cr_err err;
+    double t0 = cr_now();
+    if (cr_tree_search(&o, &lines, &err) != CR_OK) return cr_ui_fail(ui, &err);
+    cr_ui_say("Infer %s of epoch %s done, use time: %.6g, global metrics: \n", r->phase, x->epoch,
+              cr_now() - t0);
     return CR_OK;
 }
 
@@ -364,53 +240,41 @@ static cr_code ask(cr_ui *ui, const cr_paddle_run *r, const char *dir, const cha
 static cr_code evaluate(cr_ui *ui, const args *a, const cr_paddle_run *r, const char *dir,
                         const char *epoch) {
     char *real = cr_store_of(dir)->real(dir), checkpoint[1088] = "", time[64];
-    run_state x = {.ui = ui, .own = cr_ui_watch(ui), .r = r};
+    cr_run_lines x;
+    cr_err err;
+    cr_run_lines_init(&x, ui, r);
+    x.epoch = epoch;
     cr_eval_opts o = {.config = config_of(ui, a, r),
                       .comm = ui->comm,
                       .checkpoint_path = real ? real : dir,
                       .threads = (int)a->threads,
-                      .watch = {.ctx = &x, .progress = on_progress, .begins = on_begin}};
-    const char *parent = r->old ? cr_path_dir(&ui->arena, o.checkpoint_path) : r->dir;
-    o.config.model_dir = parent; /* the results lie beside the checkpoints */
+                      .watch = cr_run_lines_watch(&x)};
+    /* the results lie beside the checkpoints */
+    o.config.model_dir = r->old ? cr_path_dir(&ui->arena, o.checkpoint_path) : r->dir;
     cr_eval_result *res = CR_NEW(&ui->arena, cr_eval_result);
     double t0 = cr_now();
+    cr_code code;
     if (r->old)
         cr_ui_say("load persistables from %s\n", dir);
     else
         cr_ui_say("%s - INFO - load model epoch %s\n%s - INFO - start load model from %s\n",
-                  now_text(time), epoch, now_text(time), dir);
+                  cr_run_time(time), epoch, cr_run_time(time), dir);
     if (r->dict) {
-        cr_code asked = ask(ui, r, o.checkpoint_path, epoch);
-        free(real);
-        return asked;
+        code = ask(ui, r, o.checkpoint_path, epoch);
+    } else if (r->longest) {
+        code = recall(ui, a, r, o.checkpoint_path, epoch);
+    } else if (r->tree_info) {
+        code = search(ui, &x, o.checkpoint_path);
+    } else {
+        code = cr_eval(&o, res, &ui->arena, checkpoint, &ui->diag);
+        cr_ui_findings(ui);
+        if (code == CR_OK) cr_run_say_result(&x, res, cr_now() - t0);
+        if (code == CR_OK && ui->place.rank == 0 && cr_run_dump(&x, -1, &err) != CR_OK)
+            code = cr_ui_fail(ui, &err);
     }
-    cr_code code = cr_eval(&o, res, &ui->arena, checkpoint, &ui->diag);
-    cr_ui_findings(ui);
     free(real);
-    if (code != CR_OK) return code;
-    cr_buf b;
-    cr_buf_init(&b);
-    if (r->old)
-        cr_buf_printf(&b, "Infer %s of epoch %s done, use time: %.6g, global metrics: ", r->phase,
-                      epoch, cr_now() - t0);
-    else
-        cr_buf_printf(&b, "%s - INFO - epoch: %s done, ", now_text(time), epoch);
-    for (int i = 0, n = 0; i < res->n; i++) {
-        if (!put_name(NULL, res->v[i].name, r->old)) continue;
-        if (n++ && r->old) cr_buf_str(&b, ", ");
-        (void)put_name(&b, res->v[i].name, r->old);
-        if (!r->old) {
-            cr_buf_printf(&b, ": %.6f,", shown(res->v[i].value));
-            continue;
-        }
-        cr_buf_str(&b, "=[");
-        number(&b, shown(res->v[i].value));
-        cr_buf_char(&b, ']');
-    }
-    if (!r->old) cr_buf_printf(&b, " epoch time: %.2f s", cr_now() - t0);
-    cr_ui_say("%s\n", b.data);
-    cr_buf_clear(&b);
-    return CR_OK;
+    cr_run_lines_clear(&x);
+    return code;
 }
 
 static int by_number(const void *a, const void *b) {
@@ -480,6 +344,8 @@ static cr_code launch(cr_ui *ui, const args *a, const cr_paddle_run *r) {
     if (a->compat) add_word(ui, "--compat", a->compat);
     if (a->infer) add_word(ui, "--infer", NULL);
     if (a->continue_train) add_word(ui, "--continue_train", NULL);
+    snprintf(n, sizeof n, "%lld", (long long)a->top_n);
+    add_word(ui, "--top_n", n);
     snprintf(n, sizeof n, "%lld", (long long)a->threads);
     if (a->threads) add_word(ui, "--threads", n);
     if (ui->quiet) add_word(ui, "--quiet", NULL);
@@ -548,7 +414,7 @@ static cr_code run(cr_ui *ui, const void *flags) {
     CR_TRY(find_launch(ui, runs, n, &start));
     if (start) return launch(ui, a, start);
     for (int i = 0; i < n; i++) {
-        say_head(&runs[i]);
+        cr_run_say_head(&runs[i], has_servers(ui));
         CR_TRY(runs[i].infer ? infer(ui, a, &runs[i]) : train(ui, a, &runs[i]));
         if (runs[i].old) cr_ui_say("PaddleRec Finish\n");
     }

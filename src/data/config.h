@@ -51,10 +51,16 @@ typedef enum cr_slot_sampler {
 typedef struct cr_slot_made_conf { /* SlotMade */
     cr_conf_base base;
     const char *name, *value, *as_many_as, *begin_with, *other_than, *log_of, *counts;
-    int64_t count, first, last;
+    const char *copy_of, *parts_of, *parts;
+    int64_t count, first, last, plus, at_most;
     int sampler; /* cr_slot_sampler */
     double power;
 } cr_slot_made_conf;
+typedef struct cr_slot_tree_conf { /* SlotTree */
+    cr_conf_base base;
+    const char *item, *travel, *layers;
+    cr_ints negatives;
+} cr_slot_tree_conf;
 typedef struct cr_slot_pair_conf { /* SlotPair */
     cr_conf_base base;
     const char *name, *ids, *weights;
@@ -69,6 +75,8 @@ typedef struct cr_slot_text_conf { /* SlotText */
     const char *list_separator, *history;
     int64_t shortest, longest, window;
     cr_msgs made; /* cr_slot_made_conf */
+    const char *padding;
+    cr_slot_tree_conf *tree; /* NULL: none */
 } cr_slot_text_conf;
 extern const cr_msg cr_slot_text_msg; /* slots/config.c */
 

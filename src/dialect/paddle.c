@@ -6,6 +6,7 @@
  * is marked; at the end a key that nothing reads is a mistake, with the nearest one that is read.
  * Keys of runners, phases and datasets that this run does not use are not looked at.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -183,12 +184,15 @@ static void refuse_code(cr_pd *p) {
     static const char *const keys[] = {"trainer_class",      "instance_class_path",
                                        "network_class_path", "startup_class_path",
                                        "runner_class_path",  "terminal_class_path"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (cr_pd_str(p, p->runner, keys[i], false))
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const char *path = cr_pd_str(p, p->runner, keys[i], false);
+        /* that of tdm only reads the tree */
+        if (path && strcmp(cr_path_base(path), "tdm_startup.py") != 0)
             cr_pd_wrong(p, cr_pd_at(p, p->runner, keys[i]),
                         "%s names Python code, which crank does not run; remove it to run the "
                         "runner as PaddleRec's own classes would",
                         keys[i]);
+    }
 }
 
 static void choose_old(cr_pd *p) {
@@ -253,13 +257,11 @@ static void old_runner(cr_pd *p) {
                                        "worker_num",
                                        "server_num",
                                        "fleet_mode",
-                                       "distribute_strategy"};
-    static const char *const refused[] = {"save_step_interval",
-                                          "save_step_path",
-                                          "runner_result_dump_path",
-                                          "init_pretraining_model_path",
-                                          "finetuning_aspect_varnames",
-                                          "load_vars"};
+                                       "distribute_strategy",
+                                       "save_step_path",
+                                       "runner_result_dump_path"};
+    static const char *const refused[] = {"init_pretraining_model_path",
+                                          "finetuning_aspect_varnames", "load_vars"};
     const char *device = cr_pd_str(p, p->runner, "device", false);
     if (device && strcasecmp(device, "cpu") != 0) tell_device(p, "device", device);
     bool infers = cr_pd_infers(cr_conf_find_text(p->runner.map, "class"));
@@ -276,6 +278,14 @@ static void old_runner(cr_pd *p) {
               "log_step_count_steps: %lld, use_tensorboard: false}",
               (long long)epochs, (long long)(every < 1 ? 1 : every), (long long)print);
     if (!infers) put_init(p, "init_model_path");
+    int64_t batches = cr_pd_int(p, p->runner, "save_step_interval", -1, -1, 1000000000);
+    const char *steps = cr_pd_str(p, p->runner, "save_step_path", false);
+    if (!infers && batches > 0 && steps && *steps)
+        cr_pd_put(p, cr_pd_at(p, p->runner, "save_step_interval"),
+                  "train_config: {save_checkpoints_batches: %lld}", (long long)batches);
+    else if (batches > 0 && !infers)
+        cr_pd_warn(p, cr_pd_at(p, p->runner, "save_step_interval"),
+                   "save_step_interval has no effect without save_step_path; add it");
     for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
         cr_pd_idle(p, p->runner, idle[i]);
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
@@ -394,11 +404,18 @@ static void put_optimizer(cr_pd *p) {
     int64_t steps = cr_pd_int(p, p->optimizer, "decay_steps", 0, 1, INT64_MAX);
     double factor = cr_pd_num(p, p->optimizer, "decay_rate", 1, 0, 1);
     const char *falls = "";
-    if (steps > 0 && factor < 1 && !(p->o->compat && !p->old))
-        falls = cr_arena_printf(&p->doc->arena,
-                                ", exponential_decay_learning_rate: {decay_size: %lld, "
-                                "decay_factor: %.9g, staircase: true}",
-                                (long long)steps, factor);
+    /* gnn's rate falls a little in every step, and decay_steps is a number of epochs */
+    int64_t unit = p->decay_rows ? p->decay_rows / (p->batch > 0 ? p->batch : 1) : 1;
+    if (unit < 1) unit = 1;
+    if (steps > 0 && steps <= INT64_MAX / unit && factor < 1 && !(p->o->compat && !p->old))
+        falls =
+            cr_arena_printf(&p->doc->arena,
+                            ", exponential_decay_learning_rate: {decay_size: %lld, "
+                            "decay_factor: %.9g, staircase: %s}",
+                            (long long)(steps * unit), factor, p->decay_rows ? "false" : "true");
+    double l2 = cr_pd_num(p, p->optimizer, "l2", 0, 0, 1e6);
+    char decay[64] = "";
+    if (l2 > 0) snprintf(decay, sizeof decay, ", weight_decay: %.9g", l2);
     char rate[32];
     bool sgd = strcasecmp(use, "sgd") == 0;
     /* a sum over the batch moves SGD as many times as far as the mean; Adam and Adagrad divide the
@@ -406,20 +423,22 @@ static void put_optimizer(cr_pd *p) {
     if (p->o->compat && p->old && p->model->sum_loss && sgd) lr *= (double)p->batch;
     rate[cr_fmt_f64(rate, lr)] = 0;
     if (sgd)
-        cr_pd_put(p, at,
-                  "train_config: {sparse_optimizer: {sgd_optimizer: {lr: %s}%s}, dense_optimizer: "
-                  "{sgd_optimizer: {lr: %s, momentum: 0}%s}}",
-                  rate, falls, rate, falls);
+        cr_pd_put(
+            p, at,
+            "train_config: {sparse_optimizer: {sgd_optimizer: {lr: %s%s}%s}, dense_optimizer: "
+            "{sgd_optimizer: {lr: %s, momentum: 0%s}%s}}",
+            rate, decay, falls, rate, decay, falls);
     else if (strcasecmp(use, "adam") == 0)
         cr_pd_put(p, at,
-                  "train_config: {sparse_optimizer: {adam_optimizer: {lr: %s%s}%s}, "
-                  "dense_optimizer: {adam_optimizer: {lr: %s}%s}}",
-                  rate, p->o->compat && !p->old ? ", mode: DENSE" : "", falls, rate, falls);
+                  "train_config: {sparse_optimizer: {adam_optimizer: {lr: %s%s%s}%s}, "
+                  "dense_optimizer: {adam_optimizer: {lr: %s%s}%s}}",
+                  rate, p->o->compat && !p->old ? ", mode: DENSE" : "", decay, falls, rate, decay,
+                  falls);
     else
         cr_pd_put(p, at,
-                  "train_config: {sparse_optimizer: {adagrad_optimizer: {lr: %s}%s}, "
-                  "dense_optimizer: {adagrad_optimizer: {lr: %s, eps: 1e-6}%s}}",
-                  rate, falls, rate, falls);
+                  "train_config: {sparse_optimizer: {adagrad_optimizer: {lr: %s%s}%s}, "
+                  "dense_optimizer: {adagrad_optimizer: {lr: %s, eps: 1e-6%s}%s}}",
+                  rate, decay, falls, rate, decay, falls);
 }
 
 /* ---- the dialect ---- */
@@ -439,6 +458,35 @@ static const cr_conf_entry *paddle_sign(const cr_conf_doc *doc) {
         {NULL, NULL},
     };
     return cr_dialect_key(doc, keys);
+}
+
+/* Models of the old kind whose lines show the AUC of the last steps, too, and how many steps. */
+static const struct {
+    const char *model;
+    int steps;
+} slides[] = {{"dnn", 20}, {"fibinet", 20}, {"flen", 20},        {"tdm", 20},
+              {"esmm", 1}, {"mmoe", 1},     {"share_bottom", 1}, {"wide_deep", 1}};
+
+/* Adds such an AUC behind every AUC of training in the tree. */
+static void add_slides(cr_pd *p, cr_conf_node *n, int steps) {
+    for (size_t i = 0; i < n->n; i++) {
+        cr_conf_node *v = n->v[i].val;
+        if (v->kind == CR_NODE_SCALAR) continue;
+        add_slides(p, v, steps);
+        if (n->kind != CR_NODE_MAP || strcmp(n->v[i].key, "train_metrics") != 0) continue;
+        size_t had = v->n;
+        for (size_t k = 0; k < had; k++) {
+            const cr_conf_node *auc = cr_conf_find(v->v[k].val, "auc");
+            if (!auc) continue;
+            cr_conf_node *item = cr_conf_new(p->doc, CR_NODE_MAP, auc->at);
+            char text[16];
+            snprintf(text, sizeof text, "%d", steps);
+            cr_tree_put(p->doc, item, "auc", auc->at, cr_conf_new(p->doc, CR_NODE_MAP, auc->at));
+            cr_tree_put(p->doc, item, "last_steps", auc->at,
+                        cr_tree_scalar(p->doc, text, false, auc->at));
+            cr_conf_push(p->doc, v, NULL, auc->at, item);
+        }
+    }
 }
 
 static cr_code paddle_rewrite(cr_conf_doc *doc, const cr_conf_entry *sign, const cr_dialect_opts *o,
@@ -465,6 +513,8 @@ static cr_code paddle_rewrite(cr_conf_doc *doc, const cr_conf_entry *sign, const
         cr_pd_data(&p);
         put_optimizer(&p);
         p.model->build(&p);
+        for (size_t i = 0; p.old && i < sizeof slides / sizeof *slides; i++)
+            if (strcmp(slides[i].model, p.model->name) == 0) add_slides(&p, p.out, slides[i].steps);
         cr_pd_map root = {p.in, "the config"};
         static const char *const top[] = {"mode", "table_parameters", "last_epoch",
                                           "static_benchmark", "config_abs_dir"};

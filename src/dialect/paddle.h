@@ -23,7 +23,16 @@ typedef struct cr_paddle_run {
     /* evaluation of vectors of words: the folder of the questions, and the file with the words and
      * their ids; NULL: the evaluation is one of crank's own */
     const char *questions, *dict;
-    const char *export_dir; /* training: an export after the last epoch; NULL: none */
+    int64_t min_n, max_n; /* ... whose words are made of n-grams (fasttext); 0: they are not */
+    /* evaluation over a tree of items (tdm): the files of the tree, and how many items are found
+     * for each vector of the folder `questions`; NULL: there is no tree */
+    const char *tree_info, *tree_layers, *act;
+    int64_t top;
+    int64_t longest;   /* evaluation of interests (mind): items of a history; 0: it is another */
+    bool shows_scores; /* the lines of an evaluation show the scores of the rows */
+    /* training: the folder of the checkpoints of batches; a file that gets the values of every
+     * batch; NULL: none */
+    const char *step_dir, *dump;
     /* training with parameter servers: on this machine the runner starts so many of both; on a
      * cluster the platform does, and `servers` is -1. 0: without servers */
     int64_t servers, workers;

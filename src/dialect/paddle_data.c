@@ -312,10 +312,11 @@ static void old_data(cr_pd *p) {
                     "type is '%.40s' and must be DataLoader or QueueDataset", type);
     int64_t batch = cr_pd_int(p, d, "batch_size", CR_PD_REQUIRED, 1, 1000000000);
     int64_t scale = cr_pd_int(p, p->phase, "gradient_scale_strategy", 0, 0, 2);
-    if (scale != 0)
+    if (scale != 0 && p->replicas > 1)
         cr_pd_wrong(p, cr_pd_at(p, p->phase, "gradient_scale_strategy"),
-                    "gradients of replicas are averaged here, which is strategy 0; remove the key, "
-                    "and raise the learning rate instead");
+                    "gradients of %lld replicas are averaged here, which is strategy 0; remove the "
+                    "key, and raise the learning rate instead",
+                    (long long)p->replicas);
     if (cr_pd_bool(p, p->phase, "shuffle_filelist", false))
         cr_pd_put(p, cr_pd_at(p, p->phase, "shuffle_filelist"), "data_config: {shuffle: true}");
     cr_pd_idle(p, p->phase, "model");
@@ -325,6 +326,7 @@ static void old_data(cr_pd *p) {
     if (padding) p->padding = padding;
     bool infers = cr_pd_infers(cr_conf_find_text(p->runner.map, "class"));
     p->batch = p->merges ? batch * p->replicas : batch;
+    if (p->rows_per_line > 1) p->batch *= p->rows_per_line;
     cr_pd_put(p, cr_pd_at(p, d, "batch_size"),
               "data_config: {batch_size: %lld, drop_remainder: %s}", (long long)p->batch,
               p->sessions ? "false" : "true");
@@ -364,7 +366,8 @@ static void new_data(cr_pd *p) {
 void cr_pd_data(cr_pd *p) {
     p->padding = "0";
     p->data_at = p->dataset.map->at;
-    bool own = p->model->reader == cr_pd_titles; /* it has no slot with a label */
+    /* the first slot of these is not the label */
+    bool own = p->model->reader == cr_pd_titles || p->model->reader == cr_pd_movies;
     if (own) {
         cr_pd_idle(p, p->dataset, "sparse_slots");
         cr_pd_idle(p, p->dataset, "dense_slots");

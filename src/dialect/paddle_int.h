@@ -5,8 +5,8 @@
  *   paddle_ask.c    reading keys, with places; writing keys of crank; -o key=value
  *   paddle_data.c   readers: data_config and features
  *   paddle_model.c  which model is meant
- *   paddle_rank.c, paddle_tasks.c, paddle_pairs.c, paddle_steps.c, paddle_match.c  the models: one
- *                   function each
+ *   paddle_rank.c, paddle_tasks.c, paddle_pairs.c, paddle_steps.c, paddle_match.c,
+ *   paddle_recall.c  the models: one function each
  *   paddle_runs.c   what `crank run` does, one after the other
  *   paddle_servers.c  training with parameter servers
  *
@@ -72,9 +72,11 @@ struct cr_pd {
     bool weighted; /* they are ids with weights */
     cr_pd_dense *dense;
     int n_dense;
-    const char *padding; /* of missing ids */
-    bool apart;          /* lines of training and of evaluation have other columns */
-    bool sessions;       /* a line gives several rows, so that PaddleRec's batches are others */
+    const char *padding;   /* of missing ids */
+    bool apart;            /* lines of training and of evaluation have other columns */
+    int64_t decay_rows;    /* decay_steps counts epochs of so many rows; 0: steps */
+    int64_t rows_per_line; /* of the data; 0: one */
+    bool sessions;         /* a line gives several rows, so that PaddleRec's batches are others */
     cr_loc data_at;
 };
 
@@ -178,6 +180,11 @@ void cr_pd_last_item(cr_pd *p); /* items of a session: the last one, and a drawn
 void cr_pd_skip_gram(cr_pd *p); /* words of a text: pairs of near ones, and drawn ones */
 void cr_pd_interests(cr_pd *p); /* user,item,time as sessions; evaluation: slots */
 void cr_pd_seeds(cr_pd *p);     /* label, user_seeds, target_user */
+void cr_pd_clicked(cr_pd *p);   /* items of a session with commas, a tab, the next item */
+void cr_pd_subwords(cr_pd *p);  /* words of a text, and the n-grams of each */
+void cr_pd_tree(cr_pd *p);      /* a vector and an item, over a tree of items */
+void cr_pd_texts(cr_pd *p);     /* two texts, with a tab */
+void cr_pd_movies(cr_pd *p);    /* slots of a user and a movie, and the rating */
 
 /* ---- the models ---- */
 void cr_pd_afm(cr_pd *p);
@@ -197,8 +204,17 @@ void cr_pd_youtube_dnn(cr_pd *p);
 void cr_pd_word2vec(cr_pd *p);
 void cr_pd_look_alike(cr_pd *p);
 void cr_pd_mind(cr_pd *p);
+void cr_pd_gnn(cr_pd *p);
+void cr_pd_fasttext(cr_pd *p);
+void cr_pd_tdm(cr_pd *p);
+void cr_pd_match_pyramid(cr_pd *p);
+void cr_pd_movie_rank(cr_pd *p);
+void cr_pd_movie_recall(cr_pd *p);
 /* cr_pd_alone: is this an evaluation by itself, whose lines lack what training has? */
 bool cr_pd_alone(const cr_pd *p);
+/* cr_pd_skip_gram_and reads as cr_pd_skip_gram does, with more made columns and fields: YAML text
+ * of list items, each with a comma in front. */
+void cr_pd_skip_gram_and(cr_pd *p, const char *made, const char *fields);
 /* cr_pd_log_sessions returns the folder of the sessions that crank run makes of a log
  * user,item,time; NULL: the model reads no such log. */
 const char *cr_pd_log_sessions(cr_pd *p);

@@ -239,14 +239,14 @@ void cr_pd_simnet(cr_pd *p) {
 
 /* ---- word2vec ---- */
 
-void cr_pd_skip_gram(cr_pd *p) {
+void cr_pd_skip_gram_and(cr_pd *p, const char *made, const char *fields) {
     int64_t n = cr_pd_int(p, p->hyper, "neg_num", CR_PD_REQUIRED, 1, 1000);
     int64_t window = cr_pd_int(p, p->hyper, "window_size", 5, 1, 1000);
     if (cr_pd_alone(p))
-        cr_pd_wrong(
-            p, p->data_at,
-            "the questions of word2vec (a is to b as c is to ...) need word_id_dict_path; 'crank "
-            "run --infer' asks them");
+        cr_pd_wrong(p, p->data_at,
+                    "the questions of %s (a is to b as c is to ...) need word_id_dict_path; 'crank "
+                    "run --infer' asks them",
+                    p->model->name);
     const char *path = cr_pd_str(p, p->dataset, "word_count_dict_path", true);
     if (!p->old) path = cr_path_join(&p->doc->arena, cr_path_dir(&p->doc->arena, p->path), path);
     if (cr_pd_bool(p, p->hyper, "with_shuffle_batch", false))
@@ -259,10 +259,14 @@ void cr_pd_skip_gram(cr_pd *p) {
               "data_config: {dataset_type: SlotDataset, fg_mode: FG_NORMAL, label_fields: [label], "
               "slot_text: {form: WINDOWS, window: %lld, made: [{name: words, count: %lld, sampler: "
               "COUNTS, counts: %s, begin_with: context, other_than: context}, {name: label, value: "
-              "\"0\"}]}, input_fields: [{input_name: center, input_type: INT64}, {input_name: "
+              "\"0\"}%s]}, input_fields: [{input_name: center, input_type: INT64}, {input_name: "
               "context, input_type: INT64}, {input_name: words, input_type: ARRAY_INT64}, "
-              "{input_name: label, input_type: INT64}]}",
-              (long long)window, (long long)n, cr_pd_names(p, &path, 1));
+              "{input_name: label, input_type: INT64}%s]}",
+              (long long)window, (long long)n, cr_pd_names(p, &path, 1), made, fields);
+}
+
+void cr_pd_skip_gram(cr_pd *p) {
+    cr_pd_skip_gram_and(p, "", "");
 }
 
 void cr_pd_word2vec(cr_pd *p) {

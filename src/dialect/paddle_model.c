@@ -70,17 +70,22 @@ static const cr_pd_model models[] = {
     {"dnn", cr_pd_criteo, cr_pd_dnn, idle_slots, "Adam", false, true},
     {"dssm", cr_pd_documents, cr_pd_dssm, idle_none, "Adam", true, false},
     {"esmm", cr_pd_aliccp, cr_pd_esmm, idle_tasks, "Adam", false, false},
+    {"fasttext", cr_pd_subwords, cr_pd_fasttext, idle_none, NULL, true, false},
     {"ffm", cr_pd_criteo, cr_pd_ffm, idle_slots, "Adam", true, false},
     {"fgcnn", cr_pd_feat, cr_pd_fgcnn, idle_slots, NULL, true, false},
     {"fibinet", cr_pd_criteo, cr_pd_fibinet, idle_slots, NULL, false, false},
     {"flen", cr_pd_avazu, cr_pd_flen, idle_flen, NULL, false, false},
     {"fm", cr_pd_criteo, cr_pd_fm, idle_slots, "Adam", true, false},
     {"fnn", cr_pd_feat, cr_pd_fnn, idle_slots, NULL, true, false},
+    {"gnn", cr_pd_clicked, cr_pd_gnn, idle_none, NULL, false, false},
     {"gru4rec", cr_pd_sessions, cr_pd_gru4rec, idle_none, NULL, false, false},
     {"logistic_regression", cr_pd_feat, cr_pd_logistic_regression, idle_feat, "Adam", true, false},
     {"look_alike_recall", cr_pd_seeds, cr_pd_look_alike, idle_none, NULL, true, false},
+    {"match_pyramid", cr_pd_texts, cr_pd_match_pyramid, idle_none, "Adam", false, false},
     {"mind", cr_pd_interests, cr_pd_mind, idle_none, "Adam", false, false},
     {"mmoe", cr_pd_census, cr_pd_mmoe, idle_tasks, "Adam", false, false},
+    {"movie_rank", cr_pd_movies, cr_pd_movie_rank, idle_none, "Adam", false, true},
+    {"movie_recall", cr_pd_movies, cr_pd_movie_recall, idle_none, "Adam", false, true},
     {"multiview_simnet", cr_pd_titles, cr_pd_simnet, idle_none, "Adam", false, false},
     {"ncf", cr_pd_ratings, cr_pd_ncf, idle_ncf, "Adam", false, false},
     {"nfm", cr_pd_feat, cr_pd_nfm, idle_slots, NULL, true, false},
@@ -90,6 +95,7 @@ static const cr_pd_model models[] = {
     {"slot_dnn", cr_pd_signs, cr_pd_slot_dnn, idle_slot_dnn, "Adam", false, false},
     {"ssr", cr_pd_last_item, cr_pd_ssr, idle_none, NULL, false, false},
     {"tagspace", cr_pd_tagged, cr_pd_tagspace, idle_none, NULL, false, false},
+    {"tdm", cr_pd_tree, cr_pd_tdm, idle_none, NULL, false, false},
     {"textcnn", cr_pd_words, cr_pd_textcnn, idle_loader, NULL, false, false},
     {"wide_deep", cr_pd_criteo, cr_pd_wide_deep, idle_slots, "Adam", false, false},
     {"word2vec", cr_pd_skip_gram, cr_pd_word2vec, idle_none, NULL, false, false},
@@ -99,37 +105,13 @@ static const cr_pd_model models[] = {
 #define N_MODELS (sizeof models / sizeof *models)
 
 /* Models of PaddleRec that crank does not have. */
-static const char *const others[] = {"aitm",
-                                     "autofis",
-                                     "bert4rec",
-                                     "deepfefm",
-                                     "deeprec",
-                                     "deepwalk",
-                                     "difm",
-                                     "dmr",
-                                     "dpin",
-                                     "dselect_k",
-                                     "dsin",
-                                     "ensfm",
-                                     "escm2",
-                                     "fasttext",
-                                     "fastformer",
-                                     "fat_deepffm",
-                                     "gatenet",
-                                     "gnn",
-                                     "iprec",
-                                     "kim",
-                                     "listwise",
-                                     "maml",
-                                     "match_pyramid",
-                                     "metaheac",
-                                     "mhcn",
-                                     "naml",
-                                     "sign",
-                                     "tdm",
-                                     "textcnn_pretrain",
-                                     "tisas",
-                                     NULL};
+static const char *const others[] = {
+    "aitm",     "autofis", "bert4rec", "deepfefm",   "deeprec",
+    "deepwalk", "difm",    "dmr",      "dpin",       "dselect_k",
+    "dsin",     "ensfm",   "escm2",    "fastformer", "fat_deepffm",
+    "gatenet",  "iprec",   "kim",      "listwise",   "maml",
+    "metaheac", "mhcn",    "naml",     "sign",       "textcnn_pretrain",
+    "tisas",    NULL};
 
 static const char *next_model(const void *ctx, size_t i) {
     (void)ctx;
@@ -205,6 +187,9 @@ const cr_pd_model *cr_pd_find(cr_pd *p) {
     tried[n++] = last_folder(p, cr_path_dir(a, p->path));
     for (int i = 0; i < n; i++)
         if (by_name(tried[i])) return by_name(tried[i]);
+    const char *slots = p->dataset.map ? cr_conf_find_text(p->dataset.map, "sparse_slots") : "";
+    if (strstr(slots, "movieid") && strcmp(tried[0], "rank") == 0) return by_name("movie_rank");
+    if (strstr(slots, "movieid") && strcmp(tried[0], "recall") == 0) return by_name("movie_recall");
     for (int i = 0; i < n; i++)
         for (const char *const *o = others; *o; o++)
             if (strcmp(*o, tried[i]) == 0) {

@@ -476,6 +476,42 @@ void cr_pd_autoint(cr_pd *p) {
     cr_buf_clear(&b);
 }
 
+/* Layers as PaddleRec ships them: linear, ReLU, batch norm, each; the input is a list of inputs.
+ * Returns the name of the last block. */
+static const char *shipped_layers(cr_pd *p, cr_buf *b, const char *name, const char *inputs,
+                                  const cr_conf_node *sizes_) {
+    for (size_t i = 0; i < sizes_->n; i++) {
+        cr_buf_printf(b,
+                      "{name: %s%d, inputs: [%s], mlp: {hidden_units: [%s]}}, {name: %s_norm%d, "
+                      "inputs: [{block_name: %s%d}], batch_norm: {}}, ",
+                      name, (int)i, inputs, sizes_->v[i].val->text, name, (int)i, name, (int)i);
+        inputs = cr_arena_printf(&p->doc->arena, "{block_name: %s_norm%d}", name, (int)i);
+    }
+    return inputs;
+}
+
+/* dlrm as shipped: batch norm behind every layer, also behind the scores, and a ReLU before it. */
+static void shipped_dlrm(cr_pd *p) {
+    const cr_conf_node *bot = cr_pd_get(p, p->hyper, "bot_layer_sizes");
+    const cr_conf_node *top = cr_pd_get(p, p->hyper, "top_layer_sizes");
+    cr_buf b;
+    cr_buf_init(&b);
+    const char *d = shipped_layers(p, &b, "bottom", "{feature_group_name: dense}", bot);
+    cr_buf_printf(&b,
+                  "{name: dots, inputs: [%s, {feature_group_name: sparse}], dot_interaction: {}}, ",
+                  d);
+    (void)shipped_layers(p, &b, "top", cr_arena_printf(&p->doc->arena, "%s, {block_name: dots}", d),
+                         top);
+    b.data[b.n - 2] = 0; /* the last comma */
+    cr_pd_put(p, p->model_at,
+              "model_config: {feature_groups: [{group_name: dense, feature_names: [%s]}, "
+              "{group_name: sparse, feature_names: [%s]}], num_class: 2, backbone: {blocks: [%s]}, "
+              "losses: [{softmax_cross_entropy: {}}], metrics: [{auc: {}}], train_metrics: [{auc: "
+              "{}, since_epoch: true}]}",
+              cr_pd_dense_names(p), cr_pd_id_names(p), b.data);
+    cr_buf_clear(&b);
+}
+
 void cr_pd_dlrm(cr_pd *p) {
     sizes s = cr_pd_table(p, false);
     int64_t n_bot, n_top;
@@ -496,14 +532,18 @@ void cr_pd_dlrm(cr_pd *p) {
         cr_buf_printf(&b, "%s%s", i ? ", " : "", list->v[i].val->text);
     cr_pd_id_features(p, s.rows, s.dim, cr_pd_cut_normal(p, 1.0), false);
     cr_pd_dense_features(p);
+    if (p->o->compat) {
+        shipped_dlrm(p);
+        cr_buf_clear(&b);
+        return;
+    }
     cr_pd_put(p, p->model_at,
               "model_config: {feature_groups: [{group_name: dense, feature_names: [%s]}, "
               "{group_name: sparse, feature_names: [%s]}], num_class: 2, dlrm: {dense_mlp: "
-              "{hidden_units: %s%s}, arch_with_sparse: false, final: {hidden_units: [%s]%s}}, "
+              "{hidden_units: %s}, arch_with_sparse: false, final: {hidden_units: [%s]}}, "
               "losses: [{softmax_cross_entropy: {}}], metrics: [{auc: {}}], train_metrics: [{auc: "
               "{}, since_epoch: true}]}",
-              cr_pd_dense_names(p), cr_pd_id_names(p), bot, p->o->compat ? ", use_bn: true" : "",
-              b.data, p->o->compat ? ", use_bn: true" : "");
+              cr_pd_dense_names(p), cr_pd_id_names(p), bot, b.data);
     cr_buf_clear(&b);
 }
 

@@ -66,9 +66,21 @@ static void find_questions(cr_pd *p, cr_paddle_run *r, const char *phase) {
     const cr_conf_node *data =
         one ? cr_pd_item(cr_pd_get(p, root, "dataset"), cr_conf_find_text(one, "dataset_name"))
             : NULL;
-    if (!r->infer || !data || !*cr_conf_find_text(data, "word_id_dict_path")) return;
+    if (!r->infer || !data) return;
+    const char *files = cr_conf_find_text(data, "data_path");
+    cr_pd_map tree = {cr_pd_get(p, p->hyper, "tree"), "hyper_parameters.tree"};
+    if (tree.map) {
+        r->tree_info = cr_pd_str(p, tree, "tree_info_path", true);
+        r->tree_layers = cr_pd_str(p, tree, "tree_layer_path", true);
+        r->top = cr_pd_int(p, p->hyper, "topK", 1, 1, 1000000);
+        r->act = cr_pd_str(p, p->hyper, "act", false);
+        r->questions = files;
+    }
+    if (!*cr_conf_find_text(data, "word_id_dict_path")) return;
     r->dict = cr_conf_find_text(data, "word_id_dict_path");
-    r->questions = cr_conf_find_text(data, "data_path");
+    r->questions = files;
+    r->min_n = cr_pd_int(p, p->hyper, "min_n", 0, 1, 100);
+    r->max_n = cr_pd_int(p, p->hyper, "max_n", r->min_n, 1, 100);
 }
 
 static void old_run(cr_pd *p, cr_paddle_run *r, cr_pd_map runner, const char *name,
@@ -81,6 +93,12 @@ static void old_run(cr_pd *p, cr_paddle_run *r, cr_pd_map runner, const char *na
     r->print_interval = cr_pd_int(p, runner, "print_interval", 20, 1, 1000000000);
     r->epochs = cr_pd_int(p, runner, "epochs", 1, 1, 1000000);
     find_questions(p, r, phase);
+    r->shows_scores = p->hyper.map && cr_conf_find(p->hyper.map, "sentence_left_size") != NULL;
+    int64_t batches = cr_pd_int(p, runner, "save_step_interval", -1, -1, 1000000000);
+    const char *steps = cr_pd_str(p, runner, "save_step_path", false);
+    const char *dump = cr_pd_str(p, runner, "runner_result_dump_path", false);
+    if (batches > 0 && steps && *steps) r->step_dir = steps;
+    if (dump && *dump) r->dump = dump;
     const char *fleet = cr_pd_str(p, runner, "fleet_mode", false);
     bool local = strcasecmp(cr_conf_find_text(runner.map, "class"), "local_cluster_train") == 0;
     bool has_servers =
@@ -140,12 +158,16 @@ static void new_run(cr_pd *p, bool infer, cr_paddle_run *r) {
         cr_pd_int(p, p->runner, infer ? "infer_batch_size" : "train_batch_size", 1, 1, 1000000000);
     r->first = cr_pd_int(p, p->runner, "infer_start_epoch", 0, 0, 1000000);
     r->end = cr_pd_int(p, p->runner, "infer_end_epoch", 10, 0, 1000001);
+    r->shows_scores = p->hyper.map && cr_conf_find(p->hyper.map, "sentence_left_size") != NULL;
     const char *dir_of = cr_path_dir(&p->doc->arena, p->path);
     const char *dict = cr_conf_find_text(p->runner.map, "word_id_dict_path");
     if (infer && *dict) {
         r->dict = cr_path_join(&p->doc->arena, dir_of, dict);
         r->questions = cr_path_join(&p->doc->arena, dir_of, data);
     }
+    bool mind = cr_pd_log_sessions(p) != NULL;
+    if (infer && mind) r->longest = cr_pd_int(p, p->hyper, "maxlen", 30, 1, 100000);
+    if (infer && mind) r->questions = cr_path_join(&p->doc->arena, dir_of, data);
     if (infer) return;
     r->sessions = cr_pd_log_sessions(p);
     r->log = cr_path_join(&p->doc->arena, dir_of, data);
@@ -156,14 +178,13 @@ static cr_paddle_run *kept(cr_arena *a, const cr_paddle_run *v, int n) {
     cr_paddle_run *out = CR_NEW_N(a, cr_paddle_run, n + 1);
     for (int i = 0; i < n; i++) {
         out[i] = v[i];
-        if (v[i].runner) out[i].runner = cr_arena_strdup(a, v[i].runner);
-        if (v[i].phase) out[i].phase = cr_arena_strdup(a, v[i].phase);
-        if (v[i].data) out[i].data = cr_arena_strdup(a, v[i].data);
-        if (v[i].questions) out[i].questions = cr_arena_strdup(a, v[i].questions);
-        if (v[i].dict) out[i].dict = cr_arena_strdup(a, v[i].dict);
-        if (v[i].log) out[i].log = cr_arena_strdup(a, v[i].log);
-        if (v[i].sessions) out[i].sessions = cr_arena_strdup(a, v[i].sessions);
-        out[i].dir = cr_arena_strdup(a, v[i].dir);
+        const char **texts[] = {&out[i].runner,    &out[i].phase,       &out[i].data,
+                                &out[i].questions, &out[i].dict,        &out[i].log,
+                                &out[i].sessions,  &out[i].dir,         &out[i].tree_info,
+                                &out[i].step_dir,  &out[i].tree_layers, &out[i].dump,
+                                &out[i].act};
+        for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
+            if (*texts[k]) *texts[k] = cr_arena_strdup(a, *texts[k]);
     }
     return out;
 }

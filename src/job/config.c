@@ -27,6 +27,8 @@ static const cr_field train_fields[] = {
     U32(num_epochs, 0, 0, "passes over the training data; or give num_steps"),
     U32(save_checkpoints_steps, 1000, 0, "steps between checkpoints; 0: only at the end"),
     U32(save_checkpoints_epochs, 0, 0, "epochs between checkpoints, instead of steps"),
+    U32(save_checkpoints_batches, 0, CR_F_OURS,
+        "also behind every so many batches of an epoch, beginning with the first; 0: none"),
     CR_K_INT("save_checkpoints_timestamp_interval", 0, 0, CR_U32_MAX, CR_F_LATER,
              "seconds of event time between checkpoints"),
     CR_K_UINT64("save_checkpoints_timestamps", 0, CR_F_REPEATED | CR_F_LATER,

@@ -50,8 +50,9 @@ typedef struct cr_train_conf {
     cr_dense_optim_conf *dense_optimizer;
     int64_t num_steps, num_epochs; /* exactly one is not 0 */
     int64_t save_checkpoints_steps;
-    int64_t save_checkpoints_epochs; /* > 0: takes the place of steps */
-    int64_t keep_checkpoint_max;     /* 0: all */
+    int64_t save_checkpoints_epochs;  /* > 0: takes the place of steps */
+    int64_t save_checkpoints_batches; /* > 0: also inside epochs */
+    int64_t keep_checkpoint_max;      /* 0: all */
     const char *fine_tune_checkpoint;
     const char *fine_tune_ckpt_param_map;
     int64_t log_step_count_steps;

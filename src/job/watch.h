@@ -18,7 +18,7 @@ typedef struct cr_progress {
     const char *metric;
     double metric_value;
 } cr_progress;
-/* A step of a training, or the last one of an epoch. */
+/* A step of a training, the last one of an epoch, or a batch of an evaluation. */
 typedef struct cr_stepped {
     int64_t epoch, batch; /* batch: its number in the epoch, from 0 */
     int64_t rows;         /* of the batch */
@@ -28,6 +28,9 @@ typedef struct cr_stepped {
      * time. */
     const char *(*metric)(void *of, int k, double *value);
     void *of;
+    /* evaluation: the scores of the rows, `stride` apart and `width` wide; NULL: none */
+    const float *pred;
+    int64_t width, stride;
 } cr_stepped;
 typedef struct cr_watch {
     void (*progress)(void *ctx, const cr_progress *p);
@@ -35,8 +38,11 @@ typedef struct cr_watch {
     void (*begins)(void *ctx); /* the work begins, so earlier findings can be shown */
     void (*stepped)(void *ctx, const cr_stepped *s); /* after every step */
     void (*epoch)(void *ctx, const cr_stepped *s);   /* an epoch has ended */
-    /* a checkpoint is written; epochs: how many have ended before it */
-    void (*saved)(void *ctx, const char *path, int64_t epochs);
+    /* after every batch of an evaluation; the metrics are those of the rows of this rank so far */
+    void (*evaluated)(void *ctx, const cr_stepped *s);
+    /* a checkpoint is written; epochs: how many have ended before it; batch: it was made behind
+     * this batch of the next one, -1: at the end of an epoch or of the run */
+    void (*saved)(void *ctx, const char *path, int64_t epochs, int64_t batch);
 } cr_watch;
 
 #endif

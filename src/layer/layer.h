@@ -111,6 +111,11 @@ cr_node *cr_window_encoder(cr_graph *g, const char *name, const cr_mlp_conf *att
 cr_node *cr_self_attention(cr_graph *g, const char *name, cr_node *s, int64_t dim, int64_t heads,
                            double dropout, int all);
 
+/* session_graph.c: SR-GNN's scores of all items (0 among them) for the session whose item numbers
+ * are at the positions of k (1). */
+cr_node *cr_session_graph(cr_graph *g, const char *name, cr_node *k, int64_t items, int64_t H,
+                          int64_t steps);
+
 /* recurrent.c: a GRU over the steps of x gives its H states; att and kind (cr_gru_kind) as in
  * cr_gru. Parameters name.weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0. */
 cr_node *cr_gru_layer(cr_graph *g, const char *name, cr_node *x, int64_t H, cr_node *att, int kind,

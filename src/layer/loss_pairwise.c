@@ -13,6 +13,7 @@ typedef struct pairwise_conf { /* crank only */
     int kind; /* a pair_kind */
     double margin;
     int64_t max_negatives;
+    bool halves;
 } pairwise_conf;
 
 static const cr_enum_value pair_kinds[] = {
@@ -27,6 +28,9 @@ static const cr_field pairwise_fields[] = {
     CR_FLOAT(pairwise_conf, margin, 1.0, 0, CR_INF, 0, "distance that HINGE asks for"),
     CR_INT(pairwise_conf, max_negatives, 32, 1, 1048576, 0,
            "most negatives that a positive is compared with; more are sampled down to this number"),
+    CR_BOOL(pairwise_conf, halves, false, 0,
+            "row i of the first half of a batch is to be above row i of its second half, as in "
+            "PaddleRec's match-pyramid; labels and sessions are not read"),
     CR_END,
 };
 const cr_msg cr_loss_pairwise_loss_msg = {
@@ -49,7 +53,7 @@ static const char *pairwise_session(const void *conf) {
 static cr_node *pairwise_row(cr_graph *g, const void *conf, cr_node *logits, cr_node *label,
                              const cr_session *s) {
     const pairwise_conf *c = conf;
-    cr_pairwise_opts o = {c->kind == PAIR_HINGE, c->margin, c->max_negatives};
+    cr_pairwise_opts o = {c->kind == PAIR_HINGE, c->margin, c->max_negatives, c->halves};
     return cr_pairwise(g, logits, label, s, &o);
 }
 

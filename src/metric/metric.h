@@ -73,7 +73,8 @@ typedef struct cr_train_metric_conf {
     cr_choice metric; /* from a separate family; member.type is a cr_metric_type* with state */
     double decay_rate;
     int64_t decay_step;
-    bool since_epoch; /* ours */
+    bool since_epoch;   /* ours */
+    int64_t last_steps; /* ours; 0: a decaying value */
 } cr_train_metric_conf;
 /* cr_metric_is_error: is a result of that name ("mean_squared_error_price") better when smaller? */
 bool cr_metric_is_error(const char *result);
@@ -83,7 +84,8 @@ void cr_metric_label(const cr_choice *c, char *out, size_t size);
 /* ---- metrics of training batches (train.c) ----
  * Rows of decay_step steps are taken together; then the shown value moves: new at first, later
  * decay_rate * old + (1 - decay_rate) * new. auc averages counts, the others values. With
- * since_epoch the value is that of all rows since the last cr_train_metric_epoch. */
+ * since_epoch the value is that of all rows since the last cr_train_metric_epoch; with last_steps
+ * (auc) that of the rows of so many steps up to now. */
 typedef struct cr_train_metric cr_train_metric;
 CR_CHECKED cr_code cr_train_metric_new(cr_train_metric **out, const cr_train_metric_conf *conf,
                                        int64_t K, cr_err *err);

@@ -36,13 +36,27 @@ static const cr_field train_metric_fields[] = {
     CR_INT(cr_train_metric_conf, decay_step, 100, 1, CR_U32_MAX, 0, "steps between two values"),
     CR_BOOL(cr_train_metric_conf, since_epoch, false, CR_F_OURS,
             "the value of all rows since the epoch began, in place of a decaying one"),
+    CR_INT(cr_train_metric_conf, last_steps, 0, 0, 10000, CR_F_OURS,
+           "auc: the value of the rows of so many steps up to now, as PaddleRec's BATCH_AUC"),
     CR_END,
 };
+static void train_metric_check(const void *self, cr_diag *diag) {
+    const cr_train_metric_conf *c = self;
+    const cr_metric_type *type = c->metric.m ? c->metric.m->type : NULL;
+    if (!c->last_steps || !type) return;
+    if (c->since_epoch)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "last_steps"),
+                    "since_epoch and last_steps say two things about one value; give one of them");
+    else if (!type->value_of)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "last_steps"),
+                    "last_steps is for auc; %s has no counts that can be added up", type->name);
+}
 const cr_msg cr_train_metric_msg = {
     .name = "TrainMetricConfig",
     .help = "One metric of the training log",
     .fields = train_metric_fields,
     .size = sizeof(cr_train_metric_conf),
+    .check = train_metric_check,
 };
 
 const char *cr_metric_group_key(const cr_choice *c) {

@@ -40,6 +40,7 @@
     X(multi_window_din, cr_block_multi_window_din_msg)                                             \
     X(multiply, cr_block_multiply_msg)                                                             \
     X(pair_attention, cr_block_pair_attention_msg)                                                 \
+    X(pick, cr_block_pick_msg)                                                                     \
     X(plugin, cr_block_plugin_msg)                                                                 \
     X(pooling, cr_block_pooling_msg)                                                               \
     X(product, cr_block_product_msg)                                                               \
@@ -47,6 +48,7 @@
     X(self_attention, cr_block_self_attention_msg)                                                 \
     X(senet, cr_block_senet_msg)                                                                   \
     X(seq_conv, cr_block_seq_conv_msg)                                                             \
+    X(session_graph, cr_block_session_graph_msg)                                                   \
     X(similarity, cr_block_similarity_msg)                                                         \
     X(simple_attention, cr_block_simple_attention_msg)                                             \
     X(slice, cr_block_slice_msg)                                                                   \

@@ -6,6 +6,7 @@
 #include "model/model.h"
 
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "layer/layer.h"
@@ -201,9 +202,10 @@ static const char *own_name(cr_model *m, const cr_model_metric *v, int n, const 
 }
 
 static const char *metric_name(cr_model *m, const cr_model_metric *v, int n, const cr_task *t,
-                               const cr_choice *c) {
-    char name[64];
-    cr_metric_label(c, name, sizeof(name));
+                               const cr_choice *c, const char *prefix) {
+    char name[64], label[48];
+    cr_metric_label(c, label, sizeof(label));
+    snprintf(name, sizeof(name), "%s%s", prefix, label);
     return own_name(m, v, n, name, t->suffix);
 }
 
@@ -225,7 +227,7 @@ static void add_metric(cr_build *b, const cr_task *t, const cr_metric_conf *mc) 
         }
         slot = f->slot;
     }
-    const char *name = metric_name(m, m->metrics, m->n_metrics, t, &mc->metric);
+    const char *name = metric_name(m, m->metrics, m->n_metrics, t, &mc->metric, "");
     m->metrics[m->n_metrics++] = (cr_model_metric){.name = name,
                                                    .type = type,
                                                    .conf = mc->metric.conf,
@@ -240,7 +242,8 @@ static void add_train_metric(cr_build *b, const cr_task *t, const cr_train_metri
     cr_model *m = b->m;
     cr_node *pred = metric_input(b, t, mc->metric.m->type);
     if (!pred) return;
-    const char *name = metric_name(m, m->train_metrics, m->n_train_metrics, t, &mc->metric);
+    const char *name = metric_name(m, m->train_metrics, m->n_train_metrics, t, &mc->metric,
+                                   mc->last_steps ? "batch_" : "");
     m->train_metrics[m->n_train_metrics++] = (cr_model_metric){.name = name,
                                                                .type = mc->metric.m->type,
                                                                .conf = mc->metric.conf,

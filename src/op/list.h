@@ -44,7 +44,9 @@
     X(fold_exp)                                                                                    \
     X(fold_heads)                                                                                  \
     X(fold_product)                                                                                \
+    X(gather)                                                                                      \
     X(ge)                                                                                          \
+    X(graph_mix)                                                                                   \
     X(gru)                                                                                         \
     X(l2)                                                                                          \
     X(label)                                                                                       \

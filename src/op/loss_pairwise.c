@@ -81,6 +81,18 @@ static void positive(const walk *w, uint32_t i, int64_t m, float *loss, const fl
     if (loss) loss[i] = w->scale * (float)(sum / (double)n);
 }
 
+/* Row i of the first half against row i of the second. An odd last row has no other one. */
+static void pair_halves(walk *w, int64_t n, float *loss, const float *dl, double *dz) {
+    int64_t half = n / 2;
+    w->scale = half > 0 ? (float)n / (float)half : 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (loss) loss[i] = 0;
+        if (i >= half) continue;
+        w->neg[0] = (uint32_t)(i + half);
+        positive(w, (uint32_t)i, 1, loss, dl, dz);
+    }
+}
+
 /* loss is given in forward; dl and dz in backward. */
 static void pairwise_run(const cr_node *n, cr_tile *t, float *loss, const float *dl, double *dz) {
     const pairwise *a = n->attr;
@@ -92,6 +104,10 @@ static void pairwise_run(const cr_node *n, cr_tile *t, float *loss, const float 
               .y = cr_val(t, n->in[1]),
               .key = cr_rng_sub(a->key, (uint64_t)cr_tile_step(t)),
               .neg = (uint32_t *)(void *)(order + CR_SESSION_SCRATCH * t->n_rows)};
+    if (a->o.halves) {
+        pair_halves(&w, t->n_rows, loss, dl, dz);
+        return;
+    }
     int64_t P = 0;
     for (int64_t first = 0, end; first < t->n_rows; first = end) {
         end = cr_session_end(keys, first, t->n_rows);
@@ -132,12 +148,13 @@ static cr_node *make(cr_graph *g, cr_node *logit, cr_node *y, const cr_session *
 }
 
 static cr_node *pairwise_example(cr_graph *g, int k) {
-    static const cr_pairwise_opts o[] = {{false, 0, 100},
-                                         {true, 0.5, 100},
-                                         {false, 0, 2},
-                                         {false, 0, 1}};
-    if (k > 3) return NULL;
-    cr_session s = k == 0 ? (cr_session){-1, 0, NULL} : cr_example_session(g);
+    static const cr_pairwise_opts o[] = {{false, 0, 100, false},
+                                         {true, 0.5, 100, false},
+                                         {false, 0, 2, false},
+                                         {false, 0, 1, false},
+                                         {true, 0.5, 1, true}};
+    if (k > 4) return NULL;
+    cr_session s = k == 0 || k == 4 ? (cr_session){-1, 0, NULL} : cr_example_session(g);
     return make(g, cr_feed(g, 1), cr_example_labels(g, 2), &s, &o[k]);
 }
 

@@ -219,6 +219,11 @@ cr_node *cr_gru(cr_graph *g, cr_node *x, cr_node *U, cr_node *b, cr_node *att, c
 /* capsules.c: a row's positions low (D) as K vectors by dynamic routing -> (K D); b (K, most) are
  * the first routing logits, and positions behind `most` are not read. */
 cr_node *cr_capsules(cr_graph *g, cr_node *low, cr_node *b, int64_t rounds, bool over_steps);
+/* session_graph.c: row number k (1) of W; a number without a row gives zeros. */
+cr_node *cr_gather_rows(cr_graph *g, cr_node *W, cr_node *k);
+/* Positions with the same number k (1) are one node, and consecutive positions an edge: x = [a; b]
+ * -> [mean of a over the nodes before; mean of b over the nodes behind]. */
+cr_node *cr_graph_mix(cr_graph *g, cr_node *x, cr_node *k);
 /* conv.c: a row as c pictures of (h, w). W (N, c kh kw), b (1, N); same: zeros around the picture
  * keep its size. *out is the picture of the result. */
 typedef struct cr_picture {
@@ -261,6 +266,9 @@ typedef struct cr_pairwise_opts {
     bool hinge; /* hinge loss; else logistic */
     double margin;
     int64_t max_negatives; /* per positive; where there are more, this many are drawn */
+    /* row i of the first half of the batch is compared with row i of the second half; labels and
+     * sessions are not read */
+    bool halves;
 } cr_pairwise_opts;
 cr_node *cr_pairwise(cr_graph *g, cr_node *logit, cr_node *y, const cr_session *s,
                      const cr_pairwise_opts *o);

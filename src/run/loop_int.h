@@ -45,6 +45,7 @@ typedef struct loop {
         cr_ckpt_saving *s; /* NULL: none */
         cr_ckpt_room room; /* memory of its copy, kept for the next one */
         char path[sizeof((cr_train_result *)NULL)->checkpoint];
+        int64_t batch;   /* of its epoch, behind which it was made; -1: behind the last one */
         double stall;    /* seconds that training has stood still for it */
         int64_t instead; /* the checkpoint that a signal made, which it replaces; -1: none */
     } saving;
@@ -85,6 +86,12 @@ static inline cr_code agreed(loop *l, cr_code mine) {
 static inline bool saves_at(const cr_train_conf *tc, int64_t step) {
     bool by_step = tc->save_checkpoints_epochs == 0 && tc->save_checkpoints_steps > 0;
     return by_step && step > 0 && step % tc->save_checkpoints_steps == 0;
+}
+
+/* Is a checkpoint saved behind this step, which is this batch of its epoch (from 0)? */
+static inline bool saves_behind(const cr_train_conf *tc, int64_t step, int64_t batch) {
+    return saves_at(tc, step) ||
+           (tc->save_checkpoints_batches > 0 && batch % tc->save_checkpoints_batches == 0);
 }
 
 static inline bool evaluates_at(const cr_train_conf *tc, int64_t step) {

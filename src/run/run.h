@@ -39,7 +39,7 @@ typedef struct cr_train_result {
         bool is_saved;      /* the checkpoint is that of the best step */
     } best;                 /* over all runs in model_dir */
     const char *early_stop; /* why training ended before its last step; NULL: it did not */
-    bool again; /* a worker was lost: the launcher is to begin again (CR_EXIT_AGAIN) */
+    bool again;             /* a worker was lost: the launcher is to begin again (CR_EXIT_AGAIN) */
     bool exports_best;      /* export takes the best checkpoint by default */
     const char *profile;    /* is_profiling: lines of time shares; NULL: none */
     bool has_eval;

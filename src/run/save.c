@@ -182,6 +182,7 @@ static cr_code begin_save(loop *l, bool wait) {
     cr_profile_span(l->prof, CR_STAGE_SAVE, span);
     cr_arena_clear(&a);
     memcpy(l->saving.path, l->res->checkpoint, sizeof l->saving.path);
+    l->saving.batch = l->n_batches - 1;
     l->saving.stall = cr_now() - t0;
     return code == CR_OK ? CR_OK : cr_diag_err(l->diag, &err);
 }
@@ -193,7 +194,8 @@ static void tell_saved(const loop *l, const cr_ckpt_saved *done) {
             l->saving.path, cr_fmt_bytes(size, (double)done->bytes), done->files,
             done->files == 1 ? "" : "s", l->saving.stall,
             done->in_background ? " and went on while it was written" : "");
-    if (l->o->watch.saved) l->o->watch.saved(l->o->watch.ctx, l->saving.path, l->saved_epoch);
+    if (l->o->watch.saved)
+        l->o->watch.saved(l->o->watch.ctx, l->saving.path, l->saved_epoch, l->saving.batch);
 }
 
 /* Collective: waits until the checkpoint that is being written is whole, if there is one, and gives
@@ -265,7 +267,10 @@ static cr_code save_now(loop *l, bool by_signal) {
     cr_loop_name(l);
     CR_TRY(reported(l, owns_dir(l, &err), &err));
     if (!fresh) {
+        bool ended = l->saved_epoch != l->epoch; /* a step's checkpoint is that of its epoch, too */
         CR_TRY(cr_loop_save_state(l));
+        if (ended && writes(l) && l->o->watch.saved)
+            l->o->watch.saved(l->o->watch.ctx, l->res->checkpoint, l->epoch, -1);
     } else {
         l->saving.instead = before;
         CR_TRY(begin_save(l, wait));

@@ -351,8 +351,8 @@ static void take_batch(loop *l, batch_of *out) {
  * last, none is taken: the counts of features are those of rows that were used. */
 static void look_ahead(loop *l) {
     int64_t step = l->step + 1;
-    bool last = saves_at(l->tc, step) || evaluates_at(l->tc, step) || dumps_at(l->tc, step) ||
-                (l->tc->num_steps > 0 && step + 1 >= l->tc->num_steps);
+    bool last = saves_behind(l->tc, step, l->n_batches) || evaluates_at(l->tc, step) ||
+                dumps_at(l->tc, step) || (l->tc->num_steps > 0 && step + 1 >= l->tc->num_steps);
     if (last || !cr_trainer_looks_ahead(l->t)) return;
     take_batch(l, &l->next);
     cr_trainer_ahead(l->t, l->next.code == CR_OK ? l->next.b : NULL);
@@ -388,7 +388,7 @@ static cr_code make_step(loop *l, cr_batch *b) {
 /* Does what is due behind a step. */
 static cr_code after_step(loop *l) {
     CR_TRY(cr_loop_dump(l));
-    if (saves_at(l->tc, l->step)) CR_TRY(cr_loop_save(l, false));
+    if (saves_behind(l->tc, l->step, l->n_batches - 1)) CR_TRY(cr_loop_save(l, false));
     return evaluates_at(l->tc, l->step) ? cr_loop_evaluate(l) : CR_OK;
 }
 
@@ -400,7 +400,7 @@ static cr_code one_step(loop *l, cr_batch *b) {
 /* What a round leaves behind; the first worker tells all. */
 typedef struct round_end {
     cr_data_pos pos;
-    int64_t step, steps, rows, in_epoch;
+    int64_t step, steps, rows, in_epoch, n_batches;
     int64_t done, ended, stop; /* no epoch is left; an epoch ended; a signal came */
 } round_end;
 
@@ -440,8 +440,9 @@ static void work_round(loop *l, round_end *r) {
         cr_life_step();
         r->steps++;
         r->stop = cr_trainer_round_stops(l->t, l->step);
-        if (r->stop || saves_at(l->tc, l->step) || evaluates_at(l->tc, l->step) ||
-            dumps_at(l->tc, l->step) || (l->tc->num_steps > 0 && l->step + 1 >= l->tc->num_steps))
+        if (r->stop || saves_behind(l->tc, l->step, l->n_batches - 1) ||
+            evaluates_at(l->tc, l->step) || dumps_at(l->tc, l->step) ||
+            (l->tc->num_steps > 0 && l->step + 1 >= l->tc->num_steps))
             return;
     }
 }
@@ -536,6 +537,7 @@ static cr_code round_of_all(loop *l, bool *done, bool *stop) {
     r.step = l->step;
     r.rows = l->res->rows - rows;
     r.in_epoch = l->in_epoch;
+    r.n_batches = l->n_batches;
     size_t at[CR_MAX_LANES + 1];
     int worker = 0; /* the first that is left; holder 0 is a worker */
     while (meet->serves[worker] || (meet->gone && meet->gone[worker]))
@@ -546,6 +548,7 @@ static cr_code round_of_all(loop *l, bool *done, bool *stop) {
     l->pos = r.pos;
     l->step = r.step;
     l->in_epoch = r.in_epoch;
+    l->n_batches = r.n_batches;
     l->res->rows = rows + r.rows;
     l->res->steps = n_steps + r.steps;
     *done = r.done;

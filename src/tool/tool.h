@@ -176,7 +176,40 @@ typedef struct cr_analogy_opts {
     const char *dict;             /* a file with a word and its id per line */
     const char *questions;        /* a folder of files with four words per line */
     int top;                      /* the answer is among so many nearest words */
+    /* the vector of a word is the mean of that of <word> and those of its n-grams of min_n to max_n
+     * letters; 0: it is that of the word */
+    int min_n, max_n;
 } cr_analogy_opts;
 CR_CHECKED cr_code cr_analogies(const cr_analogy_opts *o, int64_t *right, int64_t *n, cr_err *err);
+
+/* cr_interest_recall looks for the next items of users with the interests of a mind checkpoint,
+ * among all items of its table. */
+typedef struct cr_recall_opts {
+    const char *ckpt_dir;
+    const char *data_dir; /* a folder of files with slots hist_item and eval_item */
+    int64_t longest;      /* items of a history, and items to find, that are read */
+    int top;              /* items that are found per user */
+    bool over_steps;      /* the form of PaddleRec, see the block capsules */
+} cr_recall_opts;
+typedef struct cr_recall_result {
+    int64_t users;
+    double recall, ndcg, hit_rate; /* means over the users */
+} cr_recall_result;
+CR_CHECKED cr_code cr_interest_recall(const cr_recall_opts *o, cr_recall_result *r, cr_err *err);
+
+/* cr_tree_search finds items for vectors with the tree and the classifiers of a tdm checkpoint:
+ * from layer to layer the `top` best nodes stay, and their children are looked at next. */
+typedef struct cr_tree_search_opts {
+    const char *ckpt_dir;
+    const char *info;    /* a NumPy file (nodes, 3 + children): item, layer, parent, children */
+    const char *layers;  /* a file with the nodes of a layer per line */
+    const char *vectors; /* a folder of files with a vector per line */
+    const char *act;     /* activation of its layers: tanh, relu or sigmoid; NULL: tanh */
+    int top;
+    /* gets the items of line number `line` (from 0), the best first */
+    void (*found)(void *ctx, int64_t line, const int64_t *items, int n);
+    void *ctx;
+} cr_tree_search_opts;
+CR_CHECKED cr_code cr_tree_search(const cr_tree_search_opts *o, int64_t *lines, cr_err *err);
 
 #endif

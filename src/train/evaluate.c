@@ -328,6 +328,34 @@ static int by_name(const void *a, const void *b) {
     return strcmp(((const cr_metric_result *)a)->name, ((const cr_metric_result *)b)->name);
 }
 
+/* Metric k of the rows so far, for those who watch. */
+static const char *metric_of(void *of, int k, double *value) {
+    const cr_evaluator *e = of;
+    if (k >= e->n_metrics) return NULL;
+    *value = e->j->model->metrics[k].type->value(e->metrics[k]);
+    return e->j->model->metrics[k].name;
+}
+
+/* Tells of a batch: its scores are those of the first output that is a prediction. */
+static void tell_batch(cr_evaluator *e, const cr_eval_run *r, const cr_batch *b, int64_t batch,
+                       double loss, double wait_s) {
+    if (!r->watch || !r->watch->evaluated) return;
+    const cr_model *m = e->j->model;
+    cr_stepped s = {.batch = batch,
+                    .rows = b->n_rows,
+                    .loss = loss,
+                    .wait_s = wait_s,
+                    .metric = metric_of,
+                    .of = e};
+    for (int i = 0; i < m->n_outputs && !s.pred; i++) {
+        if (strncmp(m->outputs[i].name, "logits", 6) == 0) continue;
+        s.pred = cr_work_val(e->w->w, m->outputs[i].node);
+        s.width = m->outputs[i].node->width;
+        s.stride = cr_ld(m->outputs[i].node);
+    }
+    r->watch->evaluated(r->watch->ctx, &s);
+}
+
 /* Can all ranks continue, and did no rank get a signal? */
 static cr_code agree(const cr_job *j, cr_code own, cr_err *err) {
     bool stop;
@@ -378,6 +406,11 @@ cr_code cr_evaluator_run(cr_evaluator *e, const cr_eval_run *r, cr_eval_result *
         if (!b) continue;
         cr_kill_point("batch");
         code = add_batch(e, b, losses, &err);
+        if (code == CR_OK && r->watch && r->watch->evaluated) {
+            cr_loader_stats stats;
+            cr_loader_get_stats(l, &stats);
+            tell_batch(e, r, b, steps, total_loss(m, losses), stats.wait_s);
+        }
         res->rows += b->n_rows;
         seen += e->j->meet ? b->global_rows : b->n_rows;
         cr_loader_release(l, b);

@@ -53,17 +53,29 @@ static const cr_field made_fields[] = {
     CR_STR(cr_slot_made_conf, log_of, NULL, CR_F_OURS,
            "or, for each value of a drawn column, the logarithm of how often it is expected among "
            "the drawn ones"),
+    CR_STR(cr_slot_made_conf, copy_of, NULL, CR_F_OURS,
+           "or the first value of another column of whole numbers, and `plus`"),
+    CR_INT(cr_slot_made_conf, plus, 0, -4e18, 4e18, CR_F_OURS, "what is added to the copy"),
+    CR_INT(cr_slot_made_conf, at_most, 4e18, -4e18, 4e18, CR_F_OURS,
+           "a larger sum is this number: 1 makes 0 and 1 of grades"),
+    CR_STR(cr_slot_made_conf, parts_of, NULL, CR_F_OURS,
+           "or the id of this column and its parts, from the file `parts`"),
+    CR_STR(cr_slot_made_conf, parts, NULL, CR_F_OURS,
+           "parts_of: a file with an id and the ids of its parts per line"),
     CR_END,
 };
 static void made_check(const void *self, cr_diag *diag) {
     const cr_slot_made_conf *c = self;
     int ways = (cr_conf_has(c, "value") ? 1 : 0) + (c->count > 0) + (*c->as_many_as != 0) +
-               (*c->log_of != 0);
+               (*c->log_of != 0) + (*c->copy_of != 0) + (*c->parts_of != 0);
     if (ways != 1)
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, c->base.at,
-                    "column '%s' is made in %d ways; give one of value, count, as_many_as and "
-                    "log_of",
+                    "column '%s' is made in %d ways; give one of value, count, as_many_as, log_of, "
+                    "copy_of and parts_of",
                     c->name, ways);
+    if ((*c->parts_of != 0) != (*c->parts != 0))
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, c->base.at,
+                    "column '%s': parts_of and the file parts belong together", c->name);
     bool draws = c->count > 0 || *c->as_many_as;
     if (draws && (c->sampler == CR_DRAW_COUNTS) != (*c->counts != 0))
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, c->base.at,
@@ -75,7 +87,7 @@ static void made_check(const void *self, cr_diag *diag) {
 }
 static const cr_msg made_msg = {
     .name = "SlotMade",
-    .help = "A column that no line has: a constant, or drawn ids",
+    .help = "A column that no line has: a constant, drawn ids, or what follows from others",
     .fields = made_fields,
     .size = sizeof(cr_slot_made_conf),
     .ours = true,
@@ -95,6 +107,26 @@ static const cr_msg pair_msg = {
     .help = "The values of a slot, or of two that belong together, as one column per place",
     .fields = pair_fields,
     .size = sizeof(cr_slot_pair_conf),
+    .ours = true,
+};
+
+static const cr_field tree_fields[] = {
+    CR_STR(cr_slot_tree_conf, item, NULL, CR_F_REQUIRED | CR_F_OURS,
+           "the column of the item, a number from 0"),
+    CR_STR(cr_slot_tree_conf, travel, NULL, CR_F_REQUIRED | CR_F_OURS,
+           "a NumPy file (items, layers): the node of each item in each layer; 0: none"),
+    CR_STR(cr_slot_tree_conf, layers, NULL, CR_F_REQUIRED | CR_F_OURS,
+           "a file with the nodes of a layer per line, with commas"),
+    CR_INT(cr_slot_tree_conf, negatives, 0, 0, 1000000, CR_F_REPEATED | CR_F_OURS,
+           "how many other nodes of each layer are drawn"),
+    CR_END,
+};
+static const cr_msg tree_msg = {
+    .name = "SlotTree",
+    .help = "A line becomes rows over a tree of items, with the columns node, layer and label: the "
+            "nodes above the item, and others of the same layers",
+    .fields = tree_fields,
+    .size = sizeof(cr_slot_tree_conf),
     .ours = true,
 };
 
@@ -119,6 +151,10 @@ static const cr_field slot_text_fields[] = {
            "WINDOWS: how far a pair may be apart; each center draws its own distance up to this"),
     CR_MSG(cr_slot_text_conf, made, &made_msg, CR_F_REPEATED | CR_F_OURS,
            "columns that no line has"),
+    CR_STR(cr_slot_text_conf, padding, NULL, CR_F_OURS,
+           "LISTS: a value that stands for none and is left out"),
+    CR_MSG(cr_slot_text_conf, tree, &tree_msg, CR_F_OURS,
+           "LISTS: each line gives several rows, those of nodes of a tree"),
     CR_END,
 };
 
@@ -128,6 +164,10 @@ static void check(const void *self, cr_diag *diag) {
     if (c->form == CR_SLOT_LISTS && (strlen(l) != 1 || *l == *s || *l == '\n' || *l == '\r'))
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "list_separator"),
                     "list_separator: one byte, and not the separator, stands between two values");
+    if (c->form != CR_SLOT_LISTS && (*c->padding || c->tree))
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, c->tree ? "tree" : "padding"),
+                    "%s is for the form LISTS; set form, or leave it out",
+                    c->tree ? "tree" : "padding");
     if (strlen(s) == 1 && *s != ':' && *s != '\n' && *s != '\r') return;
     cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "separator"),
                 "separator: one byte stands between two tokens, and it is neither a colon nor a "

@@ -1,6 +1,6 @@
 /*
- * made.c - columns of slot text that no line has: constants, drawn ids, and how often a drawn id is
- * expected.
+ * made.c - columns of slot text that no line has: constants, drawn ids, how often a drawn id is
+ * expected, copies, and ids with their parts.
  *
  * Draws are a function of the line's bytes, the number of the row in it and the column, so they are
  * the same for any number of threads, any size of blocks and after a pause, and in every epoch.
@@ -101,7 +101,7 @@ static void read_counts(cr_slot_draw *d, cr_arena *a, cr_diag *diag) {
 /* Finds another column of the same row; -1: none is named. */
 static int other(const struct cr_slots *t, const cr_slot_made_conf *c, const char *key,
                  const char *name, cr_diag *diag) {
-    if (!*name) return -1;
+    if (!name || !*name) return -1;
     int f = (int)cr_map_get(&t->index, name, strlen(name), -1);
     if (f < 0 || t->v[f].type != CR_COL_I64) {
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, key),
@@ -130,10 +130,18 @@ void cr_slots_find_made(struct cr_slots *t, const cr_data_conf *c, cr_arena *a, 
         d->begin_with = other(t, m, "begin_with", m->begin_with, diag);
         d->other_than = other(t, m, "other_than", m->other_than, diag);
         d->log_of = other(t, m, "log_of", m->log_of, diag);
+        d->copy_of = other(t, m, "copy_of", m->copy_of, diag);
+        d->parts_of = other(t, m, "parts_of", m->parts_of, diag);
         bool draws = m->count > 0 || *m->as_many_as;
         if (draws && (!t->v[f].many || t->v[f].type != CR_COL_I64))
             cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(m, "name"),
                         "'%s' holds drawn ids; its input_type is ARRAY_INT64", m->name);
+        bool copies = d->copy_of >= 0, splits = d->parts_of >= 0;
+        if ((copies || splits) && (t->v[f].many != splits || t->v[f].type != CR_COL_I64))
+            cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(m, "name"),
+                        "'%s' holds %s; its input_type is %s", m->name,
+                        copies ? "a copy" : "an id and its parts",
+                        copies ? "INT64" : "ARRAY_INT64");
         if (*m->log_of && (!t->v[f].many || t->v[f].type != CR_COL_F32))
             cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(m, "name"),
                         "'%s' holds logarithms; its input_type is ARRAY_FLOAT", m->name);
@@ -142,6 +150,7 @@ void cr_slots_find_made(struct cr_slots *t, const cr_data_conf *c, cr_arena *a, 
                         "log_of: '%s' is no drawn column; name one that stands before this",
                         m->log_of);
         if (draws && m->sampler == CR_DRAW_COUNTS) read_counts(d, a, diag);
+        if (splits) d->parts = cr_slots_read_parts(m->parts, cr_conf_at(m, "parts"), a, diag);
         t->v[f].draw = d;
         made[t->n_made++] = f;
     }

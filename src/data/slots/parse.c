@@ -196,23 +196,35 @@ static bool pairs_fit(parsing *p) {
     return true;
 }
 
+/* The first field from f on that is in the lines. */
+static int next_listed(const struct cr_slots *t, int f) {
+    const cr_slot_tree *tree = t->tree;
+    while (f < t->n && (t->v[f].weights >= 0 || t->v[f].draw ||
+                        (tree && (f == tree->node || f == tree->layer || f == tree->label))))
+        f++;
+    return f;
+}
+
+static bool is_padding(const struct cr_slots *t, const char *v, size_t n) {
+    return *t->padding && strlen(t->padding) == n && memcmp(t->padding, v, n) == 0;
+}
+
 /* Reads the fields in order, each with its values between list_separators. */
 static bool lists(parsing *p, const char *s, const char *end) {
     int f = 0;
     for (const char *q; s <= end; s = q + 1, f++) {
-        while (f < p->t->n && (p->t->v[f].weights >= 0 || p->t->v[f].draw))
-            f++;
+        f = next_listed(p->t, f);
         if (f >= p->t->n)
             return s == end || wrong(p, "the row goes on behind the last slot of input_fields");
         q = token_end(p, s, end);
         for (const char *v = s, *e; v <= q; v = e + 1) {
             e = memchr(v, p->t->list_separator, (size_t)(q - v));
             if (!e) e = q;
-            if (e > v && !add(p, f, v, (size_t)(e - v))) return false;
+            bool none = is_padding(p->t, v, (size_t)(e - v));
+            if (e > v && !none && !add(p, f, v, (size_t)(e - v))) return false;
         }
     }
-    while (f < p->t->n && (p->t->v[f].weights >= 0 || p->t->v[f].draw))
-        f++;
+    f = next_listed(p->t, f);
     if (f < p->t->n)
         return wrong(p, "the row ends before slot '%s', the %dth of input_fields", p->t->v[f].name,
                      f + 1);
@@ -255,12 +267,32 @@ static bool log_column(parsing *p, int f, const cr_slot_draw *d) {
     return true;
 }
 
+static bool copy_column(parsing *p, int f, const cr_slot_draw *d) {
+    int64_t x;
+    if (!value_at(p, d->copy_of, 0, &x)) return true; /* the column it is made of has no value */
+    x = (int64_t)((uint64_t)x + (uint64_t)d->conf->plus);
+    return store(p, f, (value){.i = x < d->conf->at_most ? x : d->conf->at_most});
+}
+
+static bool parts_column(parsing *p, int f, const cr_slot_draw *d) {
+    int64_t id;
+    const cr_slot_parts *parts = d->parts;
+    if (!value_at(p, d->parts_of, 0, &id)) return true;
+    if (!store(p, f, (value){.i = id})) return false;
+    if (!parts || id < 0 || id >= parts->n) return true;
+    for (int64_t i = parts->off[id]; i < parts->off[id + 1]; i++)
+        if (!store(p, f, (value){.i = parts->part[i]})) return false;
+    return true;
+}
+
 static bool make_columns(parsing *p) {
     for (int i = 0; i < p->t->n_made; i++) {
         int f = p->t->made[i];
         const cr_slot_draw *d = p->t->v[f].draw;
         if (!p->t->v[f].needed) continue;
-        bool ok = d->log_of >= 0 ? log_column(p, f, d)
+        bool ok = d->log_of >= 0     ? log_column(p, f, d)
+                  : d->copy_of >= 0  ? copy_column(p, f, d)
+                  : d->parts_of >= 0 ? parts_column(p, f, d)
                   : d->conf->count > 0 || d->as_many_as >= 0
                       ? draw_column(p, f, d)
                       : add(p, f, d->conf->value, strlen(d->conf->value));
@@ -353,6 +385,41 @@ static void window_rows(parsing *p, const int64_t *ids, int64_t n) {
     }
 }
 
+/* The rows of a line over the tree: each has the values of the line, a node, its layer, and whether
+ * it is above the item. */
+static void tree_rows(parsing *p, const char *s, const char *end) {
+    const cr_slot_tree *tree = p->t->tree;
+    int64_t item = 0, *nodes = NULL;
+    begin_row(p);
+    bool good = lists(p, s, end);
+    size_t from = p->n, n_values = p->n - p->begin;
+    if (good && (!value_at(p, tree->item, 0, &item) || item < 0 || item >= tree->n_items))
+        good = wrong(p, "item %lld is not in the tree, which has the items 0 to %lld",
+                     (long long)item, (long long)tree->n_items - 1);
+    if (!good) {
+        p->n = p->begin;
+        return;
+    }
+    /* the values of the line, which every row gets */
+    int32_t *field = cr_arena_alloc(p->a, (n_values + 1) * sizeof *field);
+    value *val = cr_arena_alloc(p->a, (n_values + 1) * sizeof *val);
+    memcpy(field, p->field + p->begin, n_values * sizeof *field);
+    memcpy(val, p->val + p->begin, n_values * sizeof *val);
+    p->n = from - n_values;
+    nodes = cr_arena_alloc(p->a, (size_t)cr_slots_tree_most(tree) * sizeof *nodes);
+    for (int64_t layer = 0; layer < tree->n_layers; layer++) {
+        int64_t k = cr_slots_tree_nodes(tree, item, layer, p->hash, nodes);
+        for (int64_t i = 0; i < k; i++) {
+            bool ok = true;
+            begin_row(p);
+            for (size_t j = 0; ok && j < n_values; j++)
+                ok = store(p, field[j], val[j]);
+            end_row(p, ok && put_id(p, tree->node, nodes[i]) && put_id(p, tree->layer, layer) &&
+                           put_id(p, tree->label, i == 0));
+        }
+    }
+}
+
 /* FNV-1a */
 static uint64_t hash_line(const char *s, const char *end) {
     uint64_t h = 14695981039346656037u;
@@ -365,7 +432,11 @@ static void one_line(parsing *p, const char *s, const char *end) {
     const struct cr_slots *t = p->t;
     int64_t n;
     p->row = 0;
-    p->hash = t->n_made || t->form == CR_SLOT_WINDOWS ? hash_line(s, end) : 0;
+    p->hash = t->n_made || t->tree || t->form == CR_SLOT_WINDOWS ? hash_line(s, end) : 0;
+    if (t->tree) {
+        tree_rows(p, s, end);
+        return;
+    }
     if (t->form >= CR_SLOT_NEXT) {
         const int64_t *ids = session_ids(p, s, end, &n);
         if (ids) (t->form == CR_SLOT_WINDOWS ? window_rows : next_rows)(p, ids, n);

@@ -129,6 +129,7 @@ static void find_session(struct cr_slots *t, const cr_data_conf *c, cr_diag *dia
     const cr_slot_text_conf *st = c->slot_text;
     t->history = t->next = t->center = t->context = -1;
     t->list_separator = st && st->list_separator ? st->list_separator[0] : ',';
+    t->padding = st && st->padding ? st->padding : "";
     t->shortest = st ? st->shortest : 1;
     t->longest = st ? st->longest : 0;
     t->window = st ? st->window : 1;
@@ -160,10 +161,12 @@ static void mark_needed(struct cr_slots *t, int n_want) {
     /* what a needed column is made of; such columns stand behind what they are made of */
     for (int i = t->n_made - 1; i >= 0; i--) {
         const cr_slot *f = &t->v[t->made[i]];
-        int of[] = {f->draw->as_many_as, f->draw->begin_with, f->draw->other_than, f->draw->log_of};
-        for (int k = 0; f->needed && k < 4; k++)
+        int of[] = {f->draw->as_many_as, f->draw->begin_with, f->draw->other_than,
+                    f->draw->log_of,     f->draw->copy_of,    f->draw->parts_of};
+        for (int k = 0; f->needed && k < 6; k++)
             if (of[k] >= 0) t->v[of[k]].needed = true;
     }
+    if (t->tree) t->v[t->tree->item].needed = true;
 }
 
 /* ---- the first lines ---- */
@@ -285,6 +288,7 @@ static cr_code slots_open(cr_source **out, const cr_data_conf *conf, const char 
         make_fields(t, conf, &s->arena, diag);
         find_columns(t, conf->slot_text, &s->arena);
         cr_slots_find_made(t, conf, &s->arena, diag);
+        cr_slots_find_tree(t, conf, &s->arena, diag);
         find_session(t, conf, diag);
         t->col = cr_csv_map_fields(s, diag);
         const char **names = CR_NEW_N(&s->arena, const char *, t->n);

@@ -170,6 +170,7 @@ for m in dnn fm ffm deepfm wide_deep dcn dcn_v2 xdeepfm dlrm logistic_regression
     run crank python -u ../tools/infer.py -m "models/$m/config.yaml"
     ends 0
     has_out "... - INFO - load model epoch 1"
+    has_out "... - INFO - epoch: 1, batch_id: 12, ...: ...,... avg_reader_cost: ... sec, avg_batch_cost: ... sec, avg_samples: ..., ips: ... ins/s"
     has_out "... - INFO - epoch: 1 done, auc...:..., epoch time: ... s"
     run crank config "models/$m/config.yaml"
     ends 0
@@ -215,7 +216,7 @@ run crank python -m paddlerec.run -m old/dnn/config.yaml
 ends 0
 has_err "old/dnn/config.yaml:...: warning: slot 'dense_var', which feature 'dense_var' needs, does not occur in the first 64 lines of ..., so that all of them get its default; slots that occur and are not read: 'dense_feature' (13 per line), ..."
 has_out "PaddleRec: Runner train_runner Begin"
-has_out "... - INFO: ${tab}[Train],  epoch: 0,  batch: 3, time_each_interval: ...s, AUC: [...]"
+has_out "... - INFO: ${tab}[Train],  epoch: 0,  batch: 3, time_each_interval: ...s, AUC: [...], BATCH_AUC: [...]"
 has_out "epoch 3 done, use time: ..., global metrics: AUC=[...]"
 has_out "${tab}save epoch_id:1 model into: \"ckpt/1\""
 has_out "Infer p2 of epoch 1 done, use time: ..., global metrics: AUC=[...]"
@@ -302,11 +303,11 @@ cp models/fm/config.yaml mine/config.yaml
 run crank run -m mine/config.yaml
 ends 2
 has_err "mine/config.yaml:...: neither the folder 'mine' nor the hyper-parameters tell which model is meant, and crank runs no Python; ..."
-mkdir -p models/tdm
-cp models/din/config.yaml models/tdm/config.yaml
-run crank run -m models/tdm/config.yaml
+mkdir -p models/bert4rec
+cp models/din/config.yaml models/bert4rec/config.yaml
+run crank run -m models/bert4rec/config.yaml
 ends 2
-has_err "models/tdm/config.yaml:...: the model 'tdm' of PaddleRec is not in this version of crank; build it from blocks ..."
+has_err "models/bert4rec/config.yaml:...: the model 'bert4rec' of PaddleRec is not in this version of crank; build it from blocks ..."
 run crank run -m models/dnn/config.yaml -o runner.epochs
 ends 2
 has_err "-o 'runner.epochs': an edit is one key, one '=' and a value; write -o runner.epochs=2"

@@ -184,6 +184,7 @@ for m in bst dien dssm multiview-simnet tagspace textcnn flen mind; do
     run crank run -m "models/$m/config.yaml" --infer
     ends 0
     has_out "... - INFO - epoch: 1 done, ...: ..., epoch time: ... s"
+    [ $m != mind ] || has_out "... - INFO - epoch: 1 done, recall@50: 0.98750, ndcg@50: ..., hitrate@50: 1.00000, epoch time: ... s"
     run crank config "models/$m/config.yaml"
     ends 0
     cp "$out" "$m.yaml"
@@ -200,6 +201,15 @@ done
 [ "$(head -n 1 output_mind/sessions/sessions.txt)" = "1 13 25 8 20 3 15 27" ] || fail "sessions of the log"
 run crank run -m models/mind/config.yaml --compat paddlerec -o runner.epochs=1
 ends 0
+# an evaluation of mind looks among all items; fewer are found among fewer
+run crank run -m models/mind/config.yaml --infer --top_n 3 -o runner.infer_end_epoch=1
+ends 0
+has_out "... - INFO - epoch: 0 done, recall@3: 0..., ndcg@3: 0..., hitrate@3: 0..., epoch time: ... s"
+echo "hist_item:5 eval_item:99" >>models/mind/test/part-0
+run crank run -m models/mind/config.yaml --infer -o runner.infer_end_epoch=1
+ends bad
+has_err "models/mind/test/part-0:41: an item is not a whole number below 31, the number of items of the model; correct the line"
+sed -i '$d' models/mind/test/part-0
 echo "1,2" >>models/mind/train/part-0
 run crank run -m models/mind/config.yaml
 ends bad

@@ -116,6 +116,15 @@ static cr_slot_made_conf logs = {.name = "q",
                                  .other_than = "",
                                  .log_of = "w",
                                  .counts = ""};
+static cr_slot_made_conf less = {.name = "label",
+                                 .value = "",
+                                 .as_many_as = "",
+                                 .log_of = "",
+                                 .copy_of = "y",
+                                 .plus = -1,
+                                 .at_most = 1,
+                                 .counts = ""};
+static void *less_list[] = {&less};
 static void *right_list[] = {&right}, *other_list[] = {&others}, *drawn_list[] = {&drawn, &logs};
 
 static const slot_case cases[] = {
@@ -176,6 +185,16 @@ static const slot_case cases[] = {
      "0|[1 2]|[0.5]|1;0|null|[0.5 2]|0;{3: the row ends before slot 'y', the 3th of input_fields}"
      "{4: the row goes on behind the last slot of input_fields}{5: slot 'y' comes twice and is one "
      "value}{6: slot 'b', value 'x': not a number}"},
+    /* a copy, less 1 and at most 1; a value that stands for none */
+    {"a:6,y:1,label:1",
+     "a,y,label",
+     {.form = CR_SLOT_LISTS,
+      .separator = ";",
+      .list_separator = ",",
+      .padding = "9",
+      .made = {less_list, 1}},
+     "1,9,2,9;1\n9;7\n99,9;2\n",
+     "[1 2]|1|0;null|7|1;[99]|2|1;"},
     /* as many drawn ids as another column has, each 4 or 5 */
     {"h:6,o:6",
      "h,o",

@@ -164,6 +164,35 @@ TEST(training) {
     }
 }
 
+/* The AUC of the last three of eight steps is that of their rows alone, also through a pause. */
+TEST(training_last_steps) {
+    float *p = Gf("score"), *y = Gf("label");
+    void *conf = CONF(auc, "thresholds: 200, exact: false");
+    cr_train_metric_conf c = {.metric = {&binned_auc, conf}, .last_steps = 3};
+    cr_train_metric *m, *next;
+    cr_err err;
+    CHECK_INT(cr_train_metric_new(&m, &c, 1, &err), CR_OK);
+    for (int step = 0; step < 8; step++) {
+        cr_metric_in in = {
+            .n_rows = 50, .K = 1, .pred = p + 50 * step, .pred_stride = 1, .label = y + 50 * step};
+        CHECK_INT(cr_train_metric_step(m, &in, &err), CR_OK);
+        int first = step < 2 ? 0 : step - 2;
+        double want = feed(&cr_metric_auc, conf, 1, p + 50 * first, y + 50 * first, NULL,
+                           50 * (step + 1 - first), 50);
+        CHECK_NEAR(cr_train_metric_value(m), want, 1e-12, 1e-12);
+        double *state = calloc((size_t)cr_train_metric_n_state(m), sizeof *state);
+        cr_train_metric_get(m, state);
+        CHECK_INT(cr_train_metric_new(&next, &c, 1, &err), CR_OK);
+        cr_train_metric_set(next, state);
+        cr_train_metric_free(m);
+        free(state);
+        m = next;
+    }
+    cr_train_metric_free(m);
+    free(p);
+    free(y);
+}
+
 /* windows of single rows have no pairs: the value stays */
 TEST(training_without_value) {
     void *conf = CONF(xauc, "exact: true");
@@ -296,5 +325,6 @@ TEST(cleanup) {
 }
 
 TEST_MAIN(CASE(at_thresholds), CASE(calibration), CASE(classes), CASE(pairs),
-          CASE(pairs_of_many_rows), CASE(training), CASE(training_without_value), CASE(refusals),
-          CASE(labels), CASE(no_memory), CASE(cleanup))
+          CASE(pairs_of_many_rows), CASE(training), CASE(training_last_steps),
+          CASE(training_without_value), CASE(refusals), CASE(labels), CASE(no_memory),
+          CASE(cleanup))

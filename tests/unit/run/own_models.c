@@ -59,6 +59,7 @@ static const char config_text[] =
     "      features:\n"
     "      - id_feature: {feature_name: item, expression: 'item:item', num_buckets: 30, "
     "embedding_name: item_emb, embedding_dim: 8}\n"
+    "      - raw_feature: {feature_name: place, expression: 'item:item'}\n"
     "model_config:\n"
     "  feature_groups: [{group_name: rows, feature_names: [user]}]\n"
     "  fm: {}\n"
@@ -203,6 +204,20 @@ static const struct a_graph {
      "similarity: {kind: COSINE, scale: 2}}, "
      "{name: top, inputs: [{block_name: last}, {block_name: evolved}, {block_name: bst}, "
      "{block_name: most}, {block_name: near}, {block_name: cos}], mlp: {hidden_units: [8]}}]}, "
+     "losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}]}"},
+    {"chosen",
+     "model_config={feature_groups: ["
+     "{group_name: rows, feature_names: [user, item]}, "
+     "{group_name: numbers, feature_names: [price]}, "
+     "{group_name: ages, group_type: SEQUENCE, feature_names: [clicks__place]}], "
+     "backbone: {blocks: ["
+     "{name: scores, inputs: [{feature_group_name: ages}], session_graph: {num_items: 30, "
+     "hidden_size: 4, num_steps: 2}}, "
+     "{name: a, inputs: [{feature_group_name: rows}], linear: {units: 4}}, "
+     "{name: b, inputs: [{feature_group_name: rows}], mlp: {hidden_units: [4]}}, "
+     "{name: one, inputs: [{feature_group_name: numbers}, {block_name: a}, {block_name: b}], "
+     "pick: {}}, "
+     "{name: top, inputs: [{block_name: scores}, {block_name: one}], mlp: {hidden_units: [8]}}]}, "
      "losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}]}"},
     {"pairs",
      "model_config={feature_groups: ["
