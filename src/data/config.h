@@ -94,7 +94,7 @@ typedef struct cr_data_conf {
     cr_msgs label_map; /* ours: cr_label_map_conf */
     cr_strs sample_weight_fields;
     const char *clock_field, *clock_unit; /* ours; feat/clock.h */
-    cr_strs null_values; /* ours */
+    cr_strs null_values;                  /* ours */
     int64_t num_workers;
     cr_msgs input_fields; /* cr_field_conf */
     const char *input_fields_str;
