@@ -23,6 +23,21 @@ static void write_files(cr_jw *w, const char *key, cr_data_digest d) {
     cr_jw_end(w);
 }
 
+/* The positions of several sources: lists of epoch, unit, row, rows, bad_rows, done. */
+static void write_sources(cr_jw *w, const cr_data_pos *p) {
+    if (p->n_more == 0) return;
+    cr_jw_arr(w, "sources");
+    for (int i = 0; i < p->n_more; i++) {
+        const cr_data_more *m = &p->more[i];
+        const int64_t v[] = {m->epoch, m->unit, m->row, m->rows, m->bad_rows, m->done};
+        cr_jw_arr(w, NULL);
+        for (int k = 0; k < 6; k++)
+            cr_jw_i64(w, NULL, v[k]);
+        cr_jw_end(w);
+    }
+    cr_jw_end(w);
+}
+
 void cr_ckpt_state_write(cr_buf *out, const cr_ckpt_state *s) {
     char seed[32];
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)s->seed);
@@ -39,6 +54,7 @@ void cr_ckpt_state_write(cr_buf *out, const cr_ckpt_state *s) {
     cr_jw_i64(&w, "rows", s->data.rows);
     cr_jw_i64(&w, "bad_rows", s->data.bad_rows);
     if (s->places) cr_jw_str(&w, "places", s->places);
+    write_sources(&w, &s->data);
     cr_jw_end(&w);
     write_files(&w, "train_files", s->train_files);
     write_files(&w, "eval_files", s->eval_files);
@@ -137,6 +153,23 @@ static cr_data_digest read_files(const cr_json *j) {
     return d;
 }
 
+static cr_code fill_sources(const char *path, const cr_json *list, cr_data_pos *p, cr_err *err) {
+    size_t n = list ? cr_json_len(list) : 0;
+    if (!list) return CR_OK;
+    bool good = cr_json_is_arr(list) && n <= CR_MAX_SOURCES;
+    for (size_t i = 0; good && i < n; i++) {
+        const cr_json *one = cr_json_at(list, i);
+        int64_t v[6] = {0};
+        good = cr_json_is_arr(one) && cr_json_len(one) == 6;
+        for (size_t k = 0; good && k < 6; k++)
+            good = cr_json_i64(cr_json_at(one, k), &v[k]) && v[k] >= 0;
+        p->more[i] = (cr_data_more){v[0], v[1], v[2], v[3], v[4], v[5] != 0};
+    }
+    if (!good) return CKPT_DAMAGED(path, "'sources' has another form; the file is damaged");
+    p->n_more = (int)n;
+    return CR_OK;
+}
+
 static cr_code fill_state(cr_arena *a, const char *path, const cr_json *j, cr_ckpt_state *s,
                           cr_err *err) {
     int64_t version, lanes;
@@ -155,6 +188,7 @@ static cr_code fill_state(cr_arena *a, const char *path, const cr_json *j, cr_ck
     CR_TRY(need_i64(path, d, "rows", &s->data.rows, err));
     CR_TRY(need_i64(path, d, "bad_rows", &s->data.bad_rows, err));
     s->places = copy(a, cr_json_str(cr_json_get(d, "places")));
+    CR_TRY(fill_sources(path, cr_json_get(d, "sources"), &s->data, err));
     s->train_files = read_files(cr_json_get(j, "train_files"));
     s->eval_files = read_files(cr_json_get(j, "eval_files"));
     CR_TRY(need_i64(path, j, "updates", &s->updates, err));

@@ -81,6 +81,46 @@ static const cr_msg label_map_msg = {
     .size = sizeof(cr_label_map_conf),
 };
 
+static const cr_field mixing_fields[] = {
+    CR_FLOAT(cr_mixing_conf, weights, 0, 0, 1, CR_F_REPEATED | CR_F_OURS,
+             "share of each source in a batch, or the chance that a batch is its; not given: equal "
+             "shares"),
+    CR_BOOL(cr_mixing_conf, whole_batches, false, CR_F_OURS,
+            "each batch is of one source, which is drawn; false: each batch has rows of all"),
+    CR_END,
+};
+static void mixing_check(const void *self, cr_diag *diag) {
+    const cr_mixing_conf *c = self;
+    double sum = 0;
+    for (int64_t i = 0; i < c->weights.n; i++)
+        sum += c->weights.v[i];
+    if (c->weights.n > 0 && fabs(sum - 1) > 1e-6)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "weights"),
+                    "the weights of mixing add up to %g and must to 1", sum);
+}
+static const cr_msg mixing_msg = {
+    .name = "Mixing",
+    .help = "How sources of training data are mixed",
+    .fields = mixing_fields,
+    .size = sizeof(cr_mixing_conf),
+    .ours = true,
+    .check = mixing_check,
+};
+
+static const cr_field skip_fields[] = {
+    CR_STR(cr_skip_conf, column, NULL, CR_F_REQUIRED | CR_F_OURS, "a column of texts"),
+    CR_STR(cr_skip_conf, pattern, NULL, CR_F_REQUIRED | CR_F_OURS,
+           "regular expression; rows in whose text it is found are left out"),
+    CR_END,
+};
+static const cr_msg skip_msg = {
+    .name = "SkipRows",
+    .help = "Rows that are left out of training and evaluation",
+    .fields = skip_fields,
+    .size = sizeof(cr_skip_conf),
+    .ours = true,
+};
+
 /* ---- samplers: known, not in this version ---- */
 #define SAMPLERS(X)                                                                                \
     X(negative_sampler, "NegativeSampler", "Shared negatives drawn by item weight")                \
@@ -172,6 +212,14 @@ static const cr_field data_fields[] = {
             "environment variable USE_RTP=1 sets it, so that a saved config keeps it"),
     CR_INT(cr_data_conf, max_bad_rows, 0, 0, 9e15, CR_F_OURS,
            "unreadable rows that are skipped and counted before the run stops"),
+    CR_INT(cr_data_conf, min_file_bytes, 0, 0, 9e15, CR_F_OURS,
+           "files that are smaller are left out; 0: none"),
+    CR_BOOL(cr_data_conf, unique_files, false, CR_F_OURS,
+            "a file that several patterns name is read once, and files come sorted by name"),
+    CR_MSG(cr_data_conf, mixing, &mixing_msg, CR_F_OURS,
+           "train_input_path has several sources, with $ between them, that are mixed"),
+    CR_MSG(cr_data_conf, skip_rows, &skip_msg, CR_F_REPEATED | CR_F_OURS,
+           "rows that are left out, by a text in them"),
     CR_MSG(cr_data_conf, slot_text, &cr_slot_text_msg, CR_F_OURS,
            "how the lines of a SlotDataset are written; not given: slot:value, with blanks"),
     CR_END,

@@ -80,6 +80,16 @@ typedef struct cr_slot_text_conf { /* SlotText */
 } cr_slot_text_conf;
 extern const cr_msg cr_slot_text_msg; /* slots/config.c */
 
+typedef struct cr_mixing_conf { /* Mixing */
+    cr_conf_base base;
+    cr_floats weights; /* one per source; none: equal shares */
+    bool whole_batches;
+} cr_mixing_conf;
+typedef struct cr_skip_conf { /* SkipRows */
+    cr_conf_base base;
+    const char *column, *pattern;
+} cr_skip_conf;
+
 typedef struct cr_data_conf {
     cr_conf_base base;
     const char *inside; /* no key: the export that all files of features lie in; NULL: anywhere */
@@ -109,6 +119,10 @@ typedef struct cr_data_conf {
     bool use_farm_hash;           /* ours: hash_bucket_size by FarmHash Fingerprint64 */
     bool use_rtp;                 /* ours: names in grouped sequences, see cr_group_sep */
     int64_t max_bad_rows;         /* ours */
+    int64_t min_file_bytes;       /* ours; smaller files are left out */
+    bool unique_files;            /* ours */
+    cr_mixing_conf *mixing;       /* ours; NULL: the training data is one source */
+    cr_msgs skip_rows;            /* ours: cr_skip_conf */
     cr_slot_text_conf *slot_text; /* ours; NULL: slot:value, with blanks */
 } cr_data_conf;
 extern const cr_msg cr_data_msg; /* DataConfig; also knows the fields of later capabilities */

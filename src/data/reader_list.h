@@ -19,6 +19,8 @@
     READ(KAFKA, kafka, "KafkaDataset", "Arrow batches from Kafka topics")                          \
     READ(SLOTS, slots, "SlotDataset", "text files of slot:value pairs, as PaddleRec reads them")   \
     READ(ARROW, arrow, "ArrowDataset", "Arrow files and streams")                                  \
+    READ(JSON, json, "JsonDataset", "text files with one JSON object per line")                    \
+    READ(TFRECORD, tfrecord, "TFRecordDataset", "record files of tf.train.Example messages")       \
     /* the end */
 /* clang-format on */
 

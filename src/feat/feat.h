@@ -223,6 +223,8 @@ typedef struct cr_features {
     int n_reserved;
     int *reserved_col;
     int split_col; /* the column of data_config.eval_fraction_field; -1: none */
+    cr_skip *skip; /* the rows of data_config.skip_rows, which train and eval leave out */
+    int n_skip;
 } cr_features;
 /* cr_features_clock returns which of a batch's weights holds the days of rows; -1: none.
  * cr_features_row_weights returns how many are weights of rows. */

@@ -189,6 +189,29 @@ static int64_t count_features(const cr_msgs *confs) {
     return n;
 }
 
+static void free_regex(void *r) {
+    cr_regex_free(r);
+}
+
+/* Wants the columns of skip_rows and compiles its expressions. */
+static void want_skips(builder *b, const cr_data_conf *data) {
+    cr_features *fs = b->fs;
+    fs->skip = CR_NEW_N(b->arena, cr_skip, data->skip_rows.n + 1);
+    for (int64_t i = 0; i < data->skip_rows.n; i++) {
+        const cr_skip_conf *c = data->skip_rows.v[i];
+        cr_skip *k = &fs->skip[fs->n_skip];
+        cr_err err;
+        if (cr_regex_new(&k->regex, c->pattern, CR_REGEX_UNICODE, &err) != CR_OK) {
+            cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "pattern"),
+                        "'%s' cannot be read: %s; correct it", c->pattern, err.msg);
+            continue;
+        }
+        cr_arena_defer(b->arena, free_regex, k->regex);
+        k->col = want(b, c->column, "skip_rows", NULL, cr_conf_at(c, "column"));
+        fs->n_skip++;
+    }
+}
+
 cr_features *cr_features_new(cr_arena *arena, const cr_msgs *confs, const cr_data_conf *data,
                              bool with_labels, const char *const *reserved, int n_reserved,
                              cr_diag *diag) {
@@ -215,6 +238,7 @@ cr_features *cr_features_new(cr_arena *arena, const cr_msgs *confs, const cr_dat
     if (with_labels && data->eval_fraction > 0 && *data->eval_fraction_field)
         fs->split_col = want(&b, data->eval_fraction_field, "eval_fraction_field", NULL,
                              cr_conf_at(data, "eval_fraction_field"));
+    if (with_labels) want_skips(&b, data);
     fs->reserved_col = CR_NEW_N(arena, int, n_reserved + 1);
     int n_values = fs->n_want; /* the columns from here on are only wanted as they are stored */
     for (int i = 0; i < n_reserved; i++) {
@@ -361,6 +385,13 @@ void cr_features_check(const void *ctx, const cr_colkind *kinds, cr_diag *diag) 
     int n = cr_features_row_weights(fs);
     check_numbers(fs, fs->weight_col, fs->weights, n, "sample weight", kinds, diag);
     check_numbers(fs, fs->weight_col + n, fs->weights + n, fs->n_weights - n, "time", kinds, diag);
+    for (int i = 0; i < fs->n_skip; i++) {
+        const cr_colkind *k = &kinds[fs->skip[i].col];
+        if ((k->type != CR_COL_STR || k->depth > 0 || k->key >= 0) && !k->nulls)
+            cr_diag_add(diag, CR_SEV_ERROR, CR_EDATA, fs->want[fs->skip[i].col].at,
+                        "column '%s' does not hold texts, and skip_rows looks for texts",
+                        fs->want[fs->skip[i].col].name);
+    }
     const cr_colkind *split = fs->split_col < 0 ? NULL : &kinds[fs->split_col];
     if (split && (split->depth > 0 || split->key >= 0))
         cr_diag_add(diag, CR_SEV_ERROR, CR_EDATA, fs->want[fs->split_col].at,

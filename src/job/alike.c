@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "conf/conf.h"
+#include "data/files.h"
 #include "job/job.h"
 
 enum { CONFIG, FLAGS, MEANING, PAIRS, LEVEL, N_ITEMS };
@@ -200,7 +201,8 @@ static file_key *list_files(const cr_job *j, const char *paths, const cr_file_id
     file_key *v = CR_NEW_N(a, file_key, ids->n + 1);
     size_t n = 0;
     cr_err err;
-    if (cr_glob(a, paths, j->reader->exts, names, &n, &err) != CR_OK || (int64_t)n != ids->n)
+    if (cr_data_files(j->root->data_config, a, paths, j->reader->exts, names, &n, &err) != CR_OK ||
+        (int64_t)n != ids->n)
         *names = NULL;
     for (int64_t i = 0; i < ids->n; i++)
         v[i] = (file_key){.name = *names ? cr_digest_of((*names)[i], strlen((*names)[i])) : 0,

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/scheme.h"
 #include "base/stop.h"
+#include "data/files.h"
 #include "job/env.h"
 #include "job/job.h"
 #include "kern/kern.h"
@@ -340,7 +341,8 @@ static cr_code find_files(const cr_job *j, const cr_job_data *d, cr_diag *diag) 
     cr_err err;
     cr_arena_init(&a, 0);
     cr_code code = check_stream(j, d, &err);
-    if (code == CR_OK) code = cr_glob(&a, d->paths, j->reader->exts, &paths, &n, &err);
+    if (code == CR_OK)
+        code = cr_data_files(j->root->data_config, &a, d->paths, j->reader->exts, &paths, &n, &err);
     for (size_t i = 0; code == CR_OK && j->comm && i < n; i++)
         if (cr_is_stdin(paths[i]))
             code = cr_fail_at(&err, CR_EUSAGE, ((cr_loc){d->paths, 0, 0}),
@@ -382,7 +384,9 @@ cr_code cr_job_loader(cr_job *j, const cr_job_data *d, cr_loader **out, cr_diag 
                          .split = {.side = j->root->data_config->eval_fraction > 0 ? d->side
                                                                                    : CR_ALL_ROWS,
                                    .fraction = j->root->data_config->eval_fraction,
-                                   .col = j->features->split_col},
+                                   .col = j->features->split_col,
+                                   .skip = j->features->skip,
+                                   .n_skip = j->features->n_skip},
                          .mask = d->mask,
                          .shuffle = d->shuffle,
                          .drop_remainder = d->drop_remainder,

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "data/files.h"
 #include "run/stream_int.h"
 
 const char *cr_train_split(const cr_job *j, cr_arena *a) {
@@ -42,7 +43,9 @@ int64_t cr_train_bytes(const cr_job *j) {
     size_t n = 0;
     int64_t all = 0;
     cr_arena_init(&a, 0);
-    if (cr_glob(&a, j->root->train_input_path, j->reader->exts, &paths, &n, NULL) != CR_OK) n = 0;
+    if (cr_data_files(j->root->data_config, &a, j->root->train_input_path, j->reader->exts, &paths,
+                      &n, NULL) != CR_OK)
+        n = 0;
     for (size_t i = 0; i < n; i++) {
         cr_fs_stat st;
         const char *dot = strrchr(paths[i], '.');

@@ -13,6 +13,7 @@
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/shown.h"
+#include "data/files.h"
 #include "job/env.h"
 #include "tool/doctor_int.h"
 #include "train/early_stop.h"
@@ -115,7 +116,9 @@ static const char *part_of(const report *r, const sample *s) {
 static void list_files(report *r, sample *s) {
     char **paths;
     size_t n;
-    if (cr_glob(&r->j.cfg.arena, s->paths, r->j.reader->exts, &paths, &n, NULL) != CR_OK) return;
+    if (cr_data_files(r->j.root->data_config, &r->j.cfg.arena, s->paths, r->j.reader->exts, &paths,
+                      &n, NULL) != CR_OK)
+        return;
     s->files = CR_NEW_N(&r->j.cfg.arena, data_file, n + 1);
     for (size_t i = 0; i < n; i++) {
         cr_fs_stat st;
@@ -427,8 +430,8 @@ static void tell_json(report *r, cr_buf *out) {
 static bool has_data(report *r, cr_folder kind, const char *paths) {
     char **found;
     size_t n;
-    if (kind != CR_FOLDER_EXPORT ||
-        cr_glob(&r->j.cfg.arena, paths, r->j.reader->exts, &found, &n, NULL) == CR_OK)
+    if (kind != CR_FOLDER_EXPORT || cr_data_files(r->j.root->data_config, &r->j.cfg.arena, paths,
+                                                  r->j.reader->exts, &found, &n, NULL) == CR_OK)
         return true;
     cr_diag_add(r->diag, CR_SEV_NOTE, CR_OK, CR_NOWHERE,
                 "'%s' is not here, so the export's data was not looked at", paths);

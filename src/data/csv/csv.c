@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "conf/conf.h"
+#include "data/files.h"
 #include "data/open_many.h"
 
 #define HEADER_FIRST ((size_t)16 << 10)
@@ -407,7 +408,7 @@ static void open_file(cr_source *s, cr_csv_file *f, cr_stream *st, const cr_err 
         before = cr_alloc(n_before + 1, "a header");
         memcpy(before, now.text.text + h->begin, n_before);
     }
-    bool header_row = s->conf->with_header && !s->slots;
+    bool header_row = s->conf->with_header && !s->form.no_quotes;
     cr_code code = CR_OK;
     if (!st) {
         cr_err_copy(&e, why);
@@ -451,7 +452,7 @@ static void open_file(cr_source *s, cr_csv_file *f, cr_stream *st, const cr_err 
     } else if (code == CR_OK) {
         f->n_cols = s->n_names;
         f->col = *map;
-        if (!s->slots && names_first(s, &now) && !told[s->n_want]) {
+        if (!s->form.no_quotes && names_first(s, &now) && !told[s->n_want]) {
             told[s->n_want] = true;
             cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, conf_at(s->conf, "with_header"),
                         "%s: the first line holds the names of the columns; set %s", f->path,
@@ -494,7 +495,8 @@ void cr_csv_open_files(cr_source *s, const char *paths, const char *const *endin
     cr_err e = {0};
     char **list = NULL;
     size_t n = 0;
-    if (cr_glob(&s->arena, paths, endings, &list, &n, &e) != CR_OK) add_error(diag, &e);
+    if (cr_data_files(s->conf, &s->arena, paths, endings, &list, &n, &e) != CR_OK)
+        add_error(diag, &e);
     s->files = CR_NEW_N(&s->arena, cr_csv_file, n ? n : 1);
     s->n_files = (int64_t)n;
     header h = {0};

@@ -10,8 +10,8 @@
  * begins with a quote runs to the next quote that is not doubled and may hold anything; elsewhere a
  * quote is a letter like any other; an empty line is no row.
  *
- * Slot text (data/slots) has lines and no quotes. Its reader shares the files and the cutting, and
- * has its own parser.
+ * Slot text (data/slots) and JSON lines (data/rows) have lines and no quotes. Their readers share
+ * the files and the cutting, and have their own parsers.
  */
 #ifndef CR_DATA_CSV_CSV_INT_H
 #define CR_DATA_CSV_CSV_INT_H
@@ -109,7 +109,8 @@ struct cr_source {
     cr_raw carry; /* text behind the last block */
     bool front_eof;
 
-    const struct cr_slots *slots; /* slot text: what stands in a line; NULL: CSV */
+    const struct cr_slots *slots; /* slot text: what stands in a line; NULL: no slot text */
+    struct cr_rowset *rows;       /* rows that name their columns (data/rows); NULL: others */
 };
 
 /* csv.c */

@@ -23,6 +23,7 @@ void cr_filler_clear(cr_filler *f) {
     cr_free(f->good);
     cr_free(f->hidden);
     cr_free(f->kept);
+    cr_skipper_clear(&f->skipper);
 }
 
 static void rows_room(cr_filler *f, int64_t n) {
@@ -64,20 +65,20 @@ static void hide(cr_filler *f, const cr_raw *raw, int64_t epoch) {
  * bad rows there; rows without a side belong to the training. */
 static void split(cr_filler *f, const cr_raw *raw) {
     int64_t n = f->chunk.n_rows;
-    if (f->in->o->split.side == CR_ALL_ROWS) return;
+    if (cr_split_all(&f->in->o->split)) return;
     if (f->cap_kept < n) {
         cr_free(f->kept);
         f->cap_kept = n + n / 4;
         f->kept = cr_alloc((size_t)f->cap_kept * sizeof(*f->kept), "the rows of a block");
     }
     int64_t n_kept = cr_split_rows(&f->in->o->split, &f->chunk,
-                                   cr_items_known(f->in) ? -1 : raw->block, f->kept);
+                                   cr_items_known(f->in) ? -1 : raw->block, &f->skipper, f->kept);
     if (f->bad.n > 0) {
         rows_room(f, n);
         if (n > 0) memset(f->mark, 0, (size_t)n);
         for (int64_t i = 0; i < n_kept; i++)
             f->mark[f->kept[i]] = 1;
-        cr_bad_keep(&f->bad, f->mark, f->chunk.lines, f->in->o->split.side == CR_TRAIN_ROWS);
+        cr_bad_keep(&f->bad, f->mark, f->chunk.lines, f->in->o->split.side != CR_EVAL_ROWS);
     }
     cr_split_chunk(&f->chunk, f->kept, n_kept);
     f->bad.rows_of = f->kept;

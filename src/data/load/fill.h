@@ -20,6 +20,7 @@ typedef struct cr_filler {
     uint8_t *hidden; /* per row of the block */
     int64_t cap_hidden;
     int32_t *kept; /* rows of the block on the side that is wanted */
+    cr_skipper skipper;
     int64_t cap_kept;
     double parse_s, encode_s; /* CPU seconds of the last block */
     /* the most bytes that an encoded row of any block took so far: packed in a batch; waiting in a

@@ -25,7 +25,7 @@ cr_code cr_hands_open(cr_hands *h, const cr_items *in, cr_err *err) {
     void *p;
     size_t n = (size_t)in->n + 1;
     h->exact = !o->shuffle && o->max_bad_rows == 0 && o->start.bad_rows == 0 &&
-               o->split.side == CR_ALL_ROWS;
+               cr_split_all(&o->split) && !o->no_split;
     int64_t mine = o->batch_size * (o->share.end - o->share.first) / o->share.of;
     h->split = h->exact && mine < o->batch_size && mine >= MIN_SPLIT;
     CR_TRY(cr_try_alloc(&p, n * sizeof(int64_t), "the rows of blocks", err));

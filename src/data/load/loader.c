@@ -20,8 +20,10 @@
 
 #include "base/cpu.h"
 #include "base/guard.h"
+#include "data/files.h"
 #include "data/load/cutter.h"
 #include "data/load/fill.h"
+#include "data/load/mix.h"
 #include "data/load/planner.h"
 #include "data/load/sequencer.h"
 
@@ -29,6 +31,7 @@
 #define CSV_HAND ((size_t)4 << 20)
 
 struct cr_loader {
+    cr_mix *mix; /* the training data has several sources, and nothing below is used; NULL: one */
     cr_loader_opts o;
     cr_items in;
     pthread_mutex_t lock; /* guards everything below, except what the parts keep for one worker */
@@ -250,6 +253,7 @@ void cr_loader_mark(cr_loader *l, cr_data_pos pos, cr_buf *out) {
 }
 
 void cr_loader_kinds(const cr_loader *l, cr_colkind *out) {
+    if (l->mix) l = cr_mix_one(l->mix);
     l->in.reader->kinds(l->in.src, out);
 }
 
@@ -257,6 +261,15 @@ cr_code cr_loader_new(cr_loader **out, const cr_loader_opts *opts, cr_diag *diag
     *out = NULL;
     CR_ASSERT(opts->batch_size > 0 && opts->n_threads > 0);
     CR_ASSERT(opts->share.first <= opts->share.end && opts->share.end <= opts->share.of);
+    if (cr_data_sources(opts->conf, opts->paths) > 1) {
+        cr_loader *l = cr_alloc(sizeof(*l), "a loader");
+        cr_code code = cr_mix_new(&l->mix, opts, diag);
+        if (code == CR_OK)
+            *out = l;
+        else
+            cr_loader_free(l);
+        return code;
+    }
     cr_source *src;
     CR_TRY(opts->reader->open(&src, opts->conf, opts->paths, opts->want, opts->n_want, diag));
     cr_code ok = check_columns(opts, src, diag);
@@ -296,6 +309,11 @@ cr_code cr_loader_new(cr_loader **out, const cr_loader_opts *opts, cr_diag *diag
 
 void cr_loader_free(cr_loader *l) {
     if (!l) return;
+    if (l->mix) {
+        cr_mix_free(l->mix);
+        cr_free(l);
+        return;
+    }
     pthread_mutex_lock(&l->lock);
     atomic_store(&l->stop, true);
     pthread_cond_broadcast(&l->work);
@@ -325,6 +343,7 @@ static void give_back(cr_loader *l, cr_parcel *x) {
 }
 
 cr_code cr_loader_next(cr_loader *l, cr_batch **out, bool *done, cr_err *err) {
+    if (l->mix) return cr_mix_next(l->mix, out, done, err);
     *out = NULL;
     *done = l->finished;
     if (l->failed.code != CR_OK) {
@@ -361,6 +380,10 @@ cr_code cr_loader_next(cr_loader *l, cr_batch **out, bool *done, cr_err *err) {
 
 void cr_loader_release(cr_loader *l, cr_batch *b) {
     if (!b) return;
+    if (l->mix) {
+        cr_mix_release(l->mix, b);
+        return;
+    }
     pthread_mutex_lock(&l->lock);
     give_back(l, (cr_parcel *)(void *)b);
     pthread_mutex_unlock(&l->lock);
@@ -371,6 +394,10 @@ cr_data_pos cr_loader_after(const cr_batch *b) {
 }
 
 void cr_loader_get_stats(cr_loader *l, cr_loader_stats *out) {
+    if (l->mix) {
+        cr_mix_get_stats(l->mix, out);
+        return;
+    }
     pthread_mutex_lock(&l->lock);
     *out = l->stats;
     out->bad_rows = l->seq.n_bad;
@@ -378,16 +405,21 @@ void cr_loader_get_stats(cr_loader *l, cr_loader_stats *out) {
 }
 
 void cr_loader_tally(cr_loader *l, void *out) {
+    if (l->mix) {
+        cr_mix_tally(l->mix, out);
+        return;
+    }
     if (!l->tally) return;
     memcpy(out, l->tally, l->o.tally_size);
     memset(l->tally, 0, l->o.tally_size);
 }
 
 bool cr_loader_divides(const cr_loader *l) {
-    return cr_items_known(&l->in) && l->cut.hands.split;
+    return !l->mix && cr_items_known(&l->in) && l->cut.hands.split;
 }
 
 bool cr_loader_first_bad(cr_loader *l, cr_err *out) {
+    if (l->mix) return cr_mix_first_bad(l->mix, out);
     pthread_mutex_lock(&l->lock);
     cr_err_copy(out, &l->seq.first_bad);
     pthread_mutex_unlock(&l->lock);
@@ -395,6 +427,7 @@ bool cr_loader_first_bad(cr_loader *l, cr_err *out) {
 }
 
 int64_t cr_loader_memory(cr_loader *l, bool shuffle) {
+    if (l->mix) return cr_mix_memory(l->mix, shuffle);
     const cr_items *in = &l->in;
     const bool known = cr_items_known(in);
     const double G = (double)l->o.batch_size;

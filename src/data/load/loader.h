@@ -62,6 +62,7 @@ typedef struct cr_loader_opts {
     int64_t max_bad_rows; /* per epoch: so many rows are left out, counted and logged, one more is
                              an error; 0: the first bad row is */
     bool silent;          /* bad rows are counted and not logged */
+    bool no_split;        /* every process reads all rows, also where it could pass over others' */
     size_t block_bytes;   /* tests: size of a block; 0: the reader's */
     cr_trace *trace;      /* a row per worker; NULL: none */
     /* what the files of this data set are. Empty: filled in; else files that are others now are an

@@ -35,12 +35,39 @@ static uint64_t hash_cell(const cr_column *c, int64_t r) {
     return hash_text(p, n);
 }
 
-int64_t cr_split_rows(const cr_split *s, const cr_chunk *chunk, int64_t block, int32_t *kept) {
+void cr_skipper_clear(cr_skipper *k) {
+    cr_regex_run_free(k->run);
+    *k = (cr_skipper){0};
+}
+
+/* Is the row left out? A cell without a value has no text. An expression that takes too much work
+ * is not found. */
+static bool skipped(const cr_split *s, const cr_chunk *chunk, int64_t r, cr_skipper *k) {
+    for (int i = 0; i < s->n_skip; i++) {
+        const cr_column *c = &chunk->cols[s->skip[i].col];
+        cr_regex_match m;
+        size_t n;
+        if (c->type != CR_COL_STR || c->depth > 0 || (c->valid && !c->valid[r])) continue;
+        const char *p = cr_text_at(c, r, &n);
+        if (!k->run) k->run = cr_regex_run_new(&k->work);
+        k->work.left = CR_MOST_WORK;
+        if (cr_regex_find(s->skip[i].regex, k->run, p, n, 0, false, &m) == 1) return true;
+    }
+    return false;
+}
+
+int64_t cr_split_rows(const cr_split *s, const cr_chunk *chunk, int64_t block, cr_skipper *k,
+                      int32_t *kept) {
     uint64_t key =
         cr_rng_key(0, "eval_fraction", s->col < 0 ? cr_path_base(chunk->path) : "values");
     int64_t n = 0, first = block < 0 ? chunk->first_row : 0;
     if (s->col < 0 && block >= 0) key = cr_rng_sub(key, (uint64_t)block);
     for (int64_t r = 0; r < chunk->n_rows; r++) {
+        if (s->n_skip > 0 && skipped(s, chunk, r, k)) continue;
+        if (s->side == CR_ALL_ROWS) {
+            kept[n++] = (int32_t)r;
+            continue;
+        }
         uint64_t i = s->col < 0 ? (uint64_t)(first + r) : hash_cell(&chunk->cols[s->col], r);
         bool eval = cr_rng_f64(key, i) < s->fraction;
         if (eval == (s->side == CR_EVAL_ROWS)) kept[n++] = (int32_t)r;

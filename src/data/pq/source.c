@@ -18,6 +18,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "data/files.h"
 #include "data/open_many.h"
 
 /* The vectors and the encoded rows of a block stay in a second-level cache. */
@@ -333,7 +334,7 @@ static cr_code pq_open(cr_source **out, const cr_data_conf *conf, const char *pa
     char **list = NULL;
     size_t n = 0;
     cr_pqs_wants_init(&s->w, conf, want, n_want, &s->arena);
-    if (cr_glob(&s->arena, paths, exts, &list, &n, &e) != CR_OK) add_error(diag, &e);
+    if (cr_data_files(conf, &s->arena, paths, exts, &list, &n, &e) != CR_OK) add_error(diag, &e);
     s->files = CR_NEW_N(&s->arena, pq_file, n + 1);
     s->n_files = (int64_t)n;
     open_files(s, list, diag);

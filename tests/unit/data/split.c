@@ -38,8 +38,9 @@ static cr_column ints(int n_rows, int n_values) {
 /* per row of the chunk: is it for evaluation? */
 static void sides(const cr_chunk *c, int col, int64_t block, double fraction, bool *eval) {
     static int32_t kept[N];
-    cr_split s = {CR_TRAIN_ROWS, fraction, col};
-    int64_t n = cr_split_rows(&s, c, block, kept), last = -1;
+    cr_split s = {.side = CR_TRAIN_ROWS, .fraction = fraction, .col = col};
+    cr_skipper k = {0};
+    int64_t n = cr_split_rows(&s, c, block, &k, kept), last = -1;
     for (int64_t i = 0; i < c->n_rows; i++)
         eval[i] = true;
     for (int64_t i = 0; i < n; i++) {
@@ -48,10 +49,36 @@ static void sides(const cr_chunk *c, int col, int64_t block, double fraction, bo
         eval[kept[i]] = false;
     }
     s.side = CR_EVAL_ROWS;
-    int64_t m = cr_split_rows(&s, c, block, kept);
+    int64_t m = cr_split_rows(&s, c, block, &k, kept);
     CHECK_INT(n + m, c->n_rows);
     for (int64_t i = 0; i < m; i++)
         CHECK(eval[kept[i]]);
+}
+
+/* Rows in whose text an expression is found are kept by neither side. */
+static void skips(void) {
+    static const char bytes[] = "originhigh_precisiona tag_7";
+    static const uint32_t beg[] = {0, 6, 20, 0}, end[] = {6, 20, 27, 0};
+    static const uint8_t valid[] = {1, 1, 1, 0};
+    cr_column col = {.type = CR_COL_STR, .valid = valid, .bytes = bytes, .beg = beg, .end = end};
+    cr_chunk c = {.n_rows = 4, .n_cols = 1, .cols = &col, .path = "a"};
+    cr_skip skip[2] = {{.col = 0}, {.col = 0}};
+    cr_skipper k = {0};
+    int32_t kept[4];
+    CHECK_INT(cr_regex_new(&skip[0].regex, "^high_precision$", 0, NULL), CR_OK);
+    CHECK_INT(cr_regex_new(&skip[1].regex, "tag_[0-9]", 0, NULL), CR_OK);
+    cr_split s = {.side = CR_ALL_ROWS, .col = -1, .skip = skip, .n_skip = 2};
+    CHECK(!cr_split_all(&s));
+    CHECK_INT(cr_split_rows(&s, &c, -1, &k, kept), 2);
+    CHECK_INT(kept[0], 0);
+    CHECK_INT(kept[1], 3); /* no text, so nothing is found in it */
+    s.n_skip = 1;
+    CHECK_INT(cr_split_rows(&s, &c, -1, &k, kept), 3);
+    s.n_skip = 0;
+    CHECK(cr_split_all(&s));
+    cr_skipper_clear(&k);
+    cr_regex_free(skip[0].regex);
+    cr_regex_free(skip[1].regex);
 }
 
 static int64_t count(const bool *v, int64_t n) {
@@ -112,6 +139,10 @@ TEST(by_values) {
 }
 
 /* rows 3, none and 0 of a list of lists of texts, and of a map */
+TEST(texts_skip_rows) {
+    skips();
+}
+
 TEST(any_shape) {
     cr_arena_init(&arena, 0);
     const int32_t idx[] = {3, -1, 0};
@@ -189,4 +220,4 @@ TEST(reports) {
     cr_bad_clear(&bad);
 }
 
-TEST_MAIN(CASE(by_rows), CASE(by_values), CASE(any_shape), CASE(reports))
+TEST_MAIN(CASE(by_rows), CASE(by_values), CASE(any_shape), CASE(reports), CASE(texts_skip_rows))
