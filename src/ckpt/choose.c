@@ -379,6 +379,41 @@ void cr_ckpt_delete(const char *model_dir, int64_t step) {
     cr_arena_clear(&a);
 }
 
+/* A checkpoint and how good it is; the best comes first, of equal ones the older. */
+typedef struct graded {
+    int64_t step;
+    double badness; /* INFINITY: not evaluated, or not a number */
+} graded;
+
+static int by_badness(const void *a, const void *b) {
+    const graded *x = a, *y = b;
+    if (x->badness != y->badness) return x->badness < y->badness ? -1 : 1;
+    return by_step(&x->step, &y->step);
+}
+
+cr_code cr_ckpt_prune_worst(const char *model_dir, int64_t keep, const char *metric, bool larger,
+                            cr_err *err) {
+    cr_arena a;
+    cr_ckpt_eval *evals;
+    int64_t *steps;
+    int n = 0;
+    cr_arena_init(&a, 0);
+    cr_code code = cr_ckpt_steps(&a, model_dir, &steps, &n, err);
+    int n_evals = cr_ckpt_evals(&a, model_dir, metric, &evals);
+    graded *v = CR_NEW_N(&a, graded, n + 1);
+    for (int i = 0; i < n; i++) {
+        v[i] = (graded){steps[i], INFINITY};
+        for (int k = 0; k < n_evals; k++)
+            if (evals[k].step == steps[i] && !isnan(evals[k].value))
+                v[i].badness = larger ? -evals[k].value : evals[k].value;
+    }
+    qsort(v, (size_t)n, sizeof *v, by_badness);
+    for (int i = (int)keep; code == CR_OK && keep > 0 && i < n; i++)
+        if (v[i].step != steps[n - 1]) cr_ckpt_delete(model_dir, v[i].step);
+    cr_arena_clear(&a);
+    return code;
+}
+
 cr_code cr_ckpt_prune(const char *model_dir, int64_t keep, int64_t spare, cr_err *err) {
     if (keep <= 0) return CR_OK;
     cr_arena a;

@@ -422,6 +422,10 @@ CR_CHECKED cr_code cr_ckpt_resolve(cr_arena *a, const char *path, cr_ckpt_need n
 /* cr_ckpt_prune deletes all but the newest keep checkpoints (keep <= 0: deletes nothing) and the
  * one of step `spare` (-1: none). A deletion that fails is a warning, not an error. */
 CR_CHECKED cr_code cr_ckpt_prune(const char *model_dir, int64_t keep, int64_t spare, cr_err *err);
+/* cr_ckpt_prune_worst deletes all but the best `keep` checkpoints by the recorded evaluations, and
+ * the newest one, which a run goes on from. Those without an evaluation count as the worst. */
+CR_CHECKED cr_code cr_ckpt_prune_worst(const char *model_dir, int64_t keep, const char *metric,
+                                       bool larger_is_better, cr_err *err);
 
 /* cr_ckpt_delete deletes one checkpoint; a failure is a warning. */
 void cr_ckpt_delete(const char *model_dir, int64_t step);

@@ -73,6 +73,22 @@ static const cr_field train_fields[] = {
             "copy a checkpoint and go on while it is written, if memory allows; false: wait for "
             "it"),
     U32(eval_interval_steps, 0, CR_F_OURS, "steps between evaluations; 0: with checkpoints only"),
+    U32(max_steps_per_epoch, 0, CR_F_OURS,
+        "steps after which an epoch ends, also where data is left; 0: all data"),
+    CR_FLOAT(cr_train_conf, save_checkpoints_fraction, 0, 0, 1, CR_F_OURS,
+             "share of an epoch between checkpoints, in place of save_checkpoints_steps; for data "
+             "that says how many rows it has, as Parquet does; 0: none"),
+    CR_BOOL(cr_train_conf, keep_best_checkpoints, false, CR_F_OURS,
+            "keep_checkpoint_max counts the best checkpoints, by best_exporter_metric, and not the "
+            "newest ones; the newest one stays too"),
+    CR_STR(cr_train_conf, checkpoint_link, NULL, CR_F_OURS,
+           "second name of each checkpoint, a link in model_dir: {epoch}, {step} and names of "
+           "metrics in braces stand for their values"),
+    CR_STR(cr_train_conf, mirror_dir, NULL, CR_F_OURS | CR_F_PATH,
+           "folder on a disk or a store that gets a copy of model_dir, after each checkpoint and "
+           "at the end"),
+    CR_STR(cr_train_conf, project_name, NULL, CR_F_OURS, "name of the project, for logs"),
+    CR_STR(cr_train_conf, experiment_name, NULL, CR_F_OURS, "name of the run, for logs"),
     CR_MSG(cr_train_conf, servers, &cr_servers_msg, CR_F_OURS,
            "training with parameter servers, which crank launch --ps starts"),
     CR_END,
@@ -101,6 +117,17 @@ cr_products cr_conf_products(const char *mixed, const char *matmul, bool tf32) {
     return tf32 ? CR_PRODUCTS_BF16X3 : CR_PRODUCTS_FP32;
 }
 
+/* A link stays in model_dir and names every checkpoint in its own way. */
+static void link_check(const cr_train_conf *c, cr_diag *diag) {
+    const char *p = c->checkpoint_link;
+    if (!*p) return;
+    if (*p == '/' || strstr(p, "..") || strncmp(p, "model.ckpt-", 11) == 0 || !strstr(p, "{step}"))
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "checkpoint_link"),
+                    "checkpoint_link must be a path in model_dir that holds {step}; write for "
+                    "example %s",
+                    CR_SAY(c, "checkpoint_link", "\"checkpoints/step={step}.ckpt\""));
+}
+
 static void train_check(const void *self, cr_diag *diag) {
     const cr_train_conf *c = self;
     if (c->num_steps && c->num_epochs) {
@@ -123,6 +150,14 @@ static void train_check(const void *self, cr_diag *diag) {
         cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(c, "save_checkpoints_steps"),
                     "save_checkpoints_steps has no effect beside save_checkpoints_epochs: "
                     "checkpoints are saved at the end of epochs; remove one of them");
+    if (c->save_checkpoints_fraction > 0 &&
+        (c->save_checkpoints_epochs > 0 || cr_conf_has(c, "save_checkpoints_steps")))
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "save_checkpoints_fraction"),
+                    "save_checkpoints_fraction and %s both say when checkpoints are saved; remove "
+                    "one of them",
+                    c->save_checkpoints_epochs > 0 ? "save_checkpoints_epochs"
+                                                   : "save_checkpoints_steps");
+    link_check(c, diag);
     if (c->lanes & (c->lanes - 1))
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "lanes"),
                     "lanes is %lld and must be a power of two; use 1, 2, 4, 8 … 1024, or leave "

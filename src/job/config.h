@@ -71,8 +71,13 @@ typedef struct cr_train_conf {
     uint64_t seed;
     int64_t lanes; /* power of two, 1..64 */
     bool save_in_background;
-    int64_t eval_interval_steps; /* 0: evaluation follows checkpoints only */
-    cr_servers_conf *servers;    /* NULL: not given */
+    int64_t eval_interval_steps;      /* 0: evaluation follows checkpoints only */
+    int64_t max_steps_per_epoch;      /* 0: all data */
+    double save_checkpoints_fraction; /* of an epoch; 0: none */
+    bool keep_best_checkpoints;
+    const char *checkpoint_link, *mirror_dir;   /* "": none */
+    const char *project_name, *experiment_name; /* "": none */
+    cr_servers_conf *servers;                   /* NULL: not given */
 } cr_train_conf;
 
 typedef struct cr_eval_conf {

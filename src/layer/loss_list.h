@@ -17,7 +17,8 @@
     X(listwise_rank_loss)                                                                          \
     X(pairwise_loss)                                                                               \
     X(multi_margin_loss)                                                                           \
-    X(negative_sampling_loss)
+    X(negative_sampling_loss)                                                                      \
+    X(excess_loss)
 
 #define CR_LOSS_DECLARE(l)                                                                         \
     extern const cr_msg cr_loss_##l##_msg;                                                         \

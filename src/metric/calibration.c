@@ -156,6 +156,21 @@ static cr_code sums_merge(cr_metric *m, const void *state, size_t size, cr_err *
     return CR_OK;
 }
 
+static int64_t output_n_state(const cr_metric *m) {
+    (void)m;
+    return CR_EXACT_STATE + 1;
+}
+
+static void output_get(const cr_metric *m, double *out) {
+    cr_exact_get(&m->pred, out);
+    out[CR_EXACT_STATE] = (double)m->n_rows;
+}
+
+static void output_set(cr_metric *m, const double *in) {
+    cr_exact_set(&m->pred, in);
+    m->n_rows = (int64_t)in[CR_EXACT_STATE];
+}
+
 #define SUM_METRIC(var, key, start, take, get, ...)                                                \
     const cr_metric_type var = {.name = key,                                                       \
                                 .new_ = start,                                                     \
@@ -167,7 +182,7 @@ static cr_code sums_merge(cr_metric *m, const void *state, size_t size, cr_err *
                                 .merge = sums_merge,                                               \
                                 __VA_ARGS__}
 SUM_METRIC(cr_metric_average_output, "average_output", output_new, sums_update, output_value,
-           .needs_prob = false);
+           .needs_prob = false, .n_state = output_n_state, .get = output_get, .set = output_set);
 SUM_METRIC(cr_metric_average_label, "average_label", label_new, sums_update, label_value,
            .needs_prob = false);
 SUM_METRIC(cr_metric_copc, "copc", copc_new, sums_update, copc_value, .needs_prob = false);

@@ -3,7 +3,7 @@
  *
  * A row is predicted positive when p > threshold, as in accuracy. precision = TP / (TP + FP),
  * recall = TP / (TP + FN), f1 = 2 TP / (2 TP + FP + FN); everything before the division is a count.
- * 0/0 is NaN: a model that never predicts a positive has no precision.
+ * 0/0 is NaN: a model that never predicts a positive has no precision. With none_is_zero it is 0.
  */
 #include "metric/metric.h"
 
@@ -17,9 +17,12 @@
 typedef struct threshold_conf {
     cr_conf_base base;
     double threshold;
+    bool none_is_zero; /* crank only */
 } threshold_conf;
 static const cr_field threshold_fields[] = {
     CR_FLOAT(threshold_conf, threshold, 0.5, 0, 1, 0, "scores above it count as yes"),
+    CR_BOOL(threshold_conf, none_is_zero, false, CR_F_OURS,
+            "0 where there is no row to divide by; false: no value"),
     CR_END,
 };
 const cr_msg cr_metric_precision_msg = {
@@ -44,6 +47,7 @@ const cr_msg cr_metric_f1_msg = {
 struct cr_metric {
     const char *name;
     float threshold;
+    double none; /* the value without a row to divide by */
     int64_t n_rows;
     uint64_t n[2][2]; /* [label][predicted positive] */
 };
@@ -53,6 +57,7 @@ static cr_code make(cr_metric **out, const char *name, const void *conf, int64_t
     cr_metric *m = cr_alloc(sizeof *m, name);
     m->name = name;
     m->threshold = (float)((const threshold_conf *)conf)->threshold;
+    m->none = ((const threshold_conf *)conf)->none_is_zero ? 0 : NAN;
     *out = m;
     return CR_OK;
 }
@@ -104,20 +109,38 @@ static cr_code counts_merge(cr_metric *m, const void *state, size_t size, cr_err
     return CR_OK;
 }
 
-static double share(uint64_t part, uint64_t all) {
-    return all ? (double)part / (double)all : NAN;
+static int64_t counts_n_state(const cr_metric *m) {
+    (void)m;
+    return 4;
+}
+
+static void counts_get(const cr_metric *m, double *out) {
+    for (int i = 0; i < 4; i++)
+        out[i] = (double)m->n[i / 2][i % 2];
+}
+
+static void counts_set(cr_metric *m, const double *in) {
+    counts_reset(m);
+    for (int i = 0; i < 4; i++) {
+        m->n[i / 2][i % 2] = (uint64_t)in[i];
+        m->n_rows += (int64_t)in[i];
+    }
+}
+
+static double share(const cr_metric *m, uint64_t part, uint64_t all) {
+    return all ? (double)part / (double)all : m->none;
 }
 
 static double precision_value(const cr_metric *m) {
-    return share(m->n[1][1], m->n[1][1] + m->n[0][1]);
+    return share(m, m->n[1][1], m->n[1][1] + m->n[0][1]);
 }
 
 static double recall_value(const cr_metric *m) {
-    return share(m->n[1][1], m->n[1][1] + m->n[1][0]);
+    return share(m, m->n[1][1], m->n[1][1] + m->n[1][0]);
 }
 
 static double f1_value(const cr_metric *m) {
-    return share(2 * m->n[1][1], 2 * m->n[1][1] + m->n[0][1] + m->n[1][0]);
+    return share(m, 2 * m->n[1][1], 2 * m->n[1][1] + m->n[0][1] + m->n[1][0]);
 }
 
 /* The threshold is part of the key unless it is the default. */
@@ -149,6 +172,9 @@ static void f1_label(const void *conf, char *out, size_t size) {
                                             .reset = counts_reset,                                 \
                                             .update = counts_update,                               \
                                             .value = key##_value,                                  \
+                                            .n_state = counts_n_state,                             \
+                                            .get = counts_get,                                     \
+                                            .set = counts_set,                                     \
                                             .pack = counts_pack,                                   \
                                             .merge = counts_merge}
 COUNT_METRIC(precision);

@@ -27,10 +27,10 @@
     EVAL(grouped_xauc)                                                                             \
     EVAL(normalized_entropy)                                                                       \
     BOTH(logloss)                                                                                  \
-    EVAL(precision)                                                                                \
-    EVAL(recall)                                                                                   \
-    EVAL(f1)                                                                                       \
-    EVAL(average_output)                                                                           \
+    BOTH(precision)                                                                                \
+    BOTH(recall)                                                                                   \
+    BOTH(f1)                                                                                       \
+    BOTH(average_output)                                                                           \
     EVAL(average_label)                                                                            \
     EVAL(copc)
 

@@ -16,8 +16,11 @@ typedef struct batch_of {
     cr_batch *b;
     bool done; /* the last epoch ended */
     cr_code code;
+    bool told; /* what is wrong was reported */
     cr_err err;
 } batch_of;
+
+typedef struct cr_mirror cr_mirror; /* mirror.c */
 
 typedef struct loop {
     const cr_train_opts *o;
@@ -68,6 +71,8 @@ typedef struct loop {
     bool lost;           /* another run owns model_dir now */
     int64_t dumped;      /* step of the last dump (dump.c); -1: none */
     double next_dump;    /* when the next one is due */
+    int64_t save_every;  /* steps between checkpoints by save_checkpoints_fraction; 0: not used */
+    cr_mirror *mirror;   /* NULL: none */
 } loop;
 
 /* Is this the process that writes files? Among several ranks it is the first. */
@@ -83,15 +88,23 @@ static inline cr_code agreed(loop *l, cr_code mine) {
 
 /* ---- when ---- */
 
-static inline bool saves_at(const cr_train_conf *tc, int64_t step) {
-    bool by_step = tc->save_checkpoints_epochs == 0 && tc->save_checkpoints_steps > 0;
-    return by_step && step > 0 && step % tc->save_checkpoints_steps == 0;
+static inline bool saves_at(const loop *l, int64_t step) {
+    const cr_train_conf *tc = l->tc;
+    int64_t every = l->save_every > 0 ? l->save_every : tc->save_checkpoints_steps;
+    bool by_step = tc->save_checkpoints_epochs == 0 && every > 0;
+    return by_step && step > 0 && step % every == 0;
+}
+
+/* Is the epoch over after this many more steps, though data is left? */
+static inline bool epoch_is_full(const loop *l, int64_t more) {
+    int64_t most = l->tc->max_steps_per_epoch, G = l->j.batch;
+    return most > 0 && (l->pos.rows + G - 1) / G + more >= most;
 }
 
 /* Is a checkpoint saved behind this step, which is this batch of its epoch (from 0)? */
-static inline bool saves_behind(const cr_train_conf *tc, int64_t step, int64_t batch) {
-    return saves_at(tc, step) ||
-           (tc->save_checkpoints_batches > 0 && batch % tc->save_checkpoints_batches == 0);
+static inline bool saves_behind(const loop *l, int64_t step, int64_t batch) {
+    int64_t every = l->tc->save_checkpoints_batches;
+    return saves_at(l, step) || (every > 0 && batch % every == 0);
 }
 
 static inline bool evaluates_at(const cr_train_conf *tc, int64_t step) {
@@ -152,5 +165,18 @@ CR_CHECKED cr_code cr_loop_prune(loop *l);
 void cr_loop_check_dump(loop *l);
 CR_CHECKED cr_code cr_loop_dump(loop *l);
 CR_CHECKED cr_code cr_loop_dump_last(loop *l);
+
+/* ---- links.c ---- */
+/* cr_loop_links gives every checkpoint of model_dir its second name (checkpoint_link). */
+void cr_loop_links(loop *l);
+
+/* ---- mirror.c: one process calls these ---- */
+cr_mirror *cr_mirror_new(const char *model_dir, const char *to);
+void cr_mirror_free(cr_mirror *m); /* NULL is fine */
+/* cr_mirror_update copies what is new. A failure is a warning; at the end of a run it is an error.
+ * m NULL: it does nothing. */
+CR_CHECKED cr_code cr_mirror_update(cr_mirror *m, bool end, cr_err *err);
+/* cr_mirror_fetch copies the newest checkpoint of the mirror, if there is one, into model_dir. */
+CR_CHECKED cr_code cr_mirror_fetch(const char *model_dir, const char *mirror_dir, cr_err *err);
 
 #endif

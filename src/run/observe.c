@@ -87,6 +87,9 @@ static void start_line(observer *o, int64_t step) {
     else
         cr_jw_str(w, "from_step", NULL);
     cr_jw_str(w, "version", CR_VERSION);
+    if (*c->train_config->project_name) cr_jw_str(w, "project", c->train_config->project_name);
+    if (*c->train_config->experiment_name)
+        cr_jw_str(w, "experiment", c->train_config->experiment_name);
     cr_jw_str(w, "model_dir", c->model_dir);
     cr_jw_str(w, "train_input_path", c->train_input_path);
     cr_jw_str(w, "eval_input_path", c->eval_input_path);

@@ -36,6 +36,9 @@ static void parameters(cr_dll *l, const cr_job *j) {
     const cr_root_conf *c = j->root;
     cr_dll_begin(l, -1, NULL);
     cr_dll_str(l, "version", "crank " CR_VERSION);
+    if (*c->train_config->project_name) cr_dll_str(l, "project", c->train_config->project_name);
+    if (*c->train_config->experiment_name)
+        cr_dll_str(l, "experiment", c->train_config->experiment_name);
     cr_dll_str(l, "model_dir", c->model_dir);
     cr_dll_str(l, "train_input_path", c->train_input_path);
     cr_dll_str(l, "eval_input_path", c->eval_input_path);

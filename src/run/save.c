@@ -217,18 +217,30 @@ static cr_code end_save(loop *l) {
     return CR_OK;
 }
 
+/* Deletes what keep_checkpoint_max does not keep. */
+static cr_code prune(loop *l, cr_err *err) {
+    const char *metric = cr_job_best_metric(&l->j), *dir = l->c->model_dir;
+    int64_t best = -1, keep = l->tc->keep_checkpoint_max;
+    bool larger = cr_job_larger(&l->j, metric);
+    if (keep == 0) return CR_OK;
+    if (l->tc->keep_best_checkpoints && metric)
+        return cr_ckpt_prune_worst(dir, keep, metric, larger, err);
+    if (strcmp(l->c->export_config->exporter_type, "best") == 0)
+        CR_TRY(cr_ckpt_best_step(dir, metric, larger, &best, err));
+    return cr_ckpt_prune(dir, keep, best, err);
+}
+
 cr_code cr_loop_prune(loop *l) {
-    const cr_export_conf *ec = l->c->export_config;
-    const char *metric = cr_job_best_metric(&l->j);
-    int64_t best = -1;
-    cr_code code = CR_OK;
     cr_err err;
-    if (l->tc->keep_checkpoint_max == 0) return CR_OK;
-    if (writes(l) && strcmp(ec->exporter_type, "best") == 0)
-        code =
-            cr_ckpt_best_step(l->c->model_dir, metric, cr_job_larger(&l->j, metric), &best, &err);
-    if (writes(l) && code == CR_OK)
-        code = cr_ckpt_prune(l->c->model_dir, l->tc->keep_checkpoint_max, best, &err);
+    cr_code code = CR_OK;
+    bool follows = l->tc->keep_checkpoint_max > 0 || l->mirror || *l->tc->checkpoint_link ||
+                   *l->tc->mirror_dir;
+    if (!follows) return CR_OK;
+    if (writes(l)) {
+        code = prune(l, &err);
+        cr_loop_links(l);
+        if (code == CR_OK) code = cr_mirror_update(l->mirror, false, &err);
+    }
     return reported(l, code, &err);
 }
 

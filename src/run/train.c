@@ -31,6 +31,8 @@ static cr_code check_dir(loop *l, cr_err *err) {
     CR_TRY(cr_ckpt_lock_dir(&l->lock, dir, err));
     CR_TRY(cr_ckpt_sweep(dir, cr_ckpt_lock_is_real(l->lock), err));
     CR_TRY(cr_ckpt_steps(a, dir, &steps, &n, err));
+    if (n == 0 && l->o->continue_train && *l->tc->mirror_dir)
+        CR_TRY(cr_mirror_fetch(dir, l->tc->mirror_dir, err));
     if (n > 0 && !l->o->continue_train)
         return cr_fail(
             err, CR_EUSAGE,
@@ -107,7 +109,7 @@ static cr_code restore(loop *l, const char *path) {
     l->saved_by_signal = s.stopped;
     cr_train_metrics_load(l->tm, s.train_metrics);
     bool any = false, recorded = recall(l, s.step, &any);
-    bool due = saves_at(l->tc, s.step) || (!inside && ends_save(l->tc, s.epoch));
+    bool due = saves_at(l, s.step) || (!inside && ends_save(l->tc, s.epoch));
     /* older versions did not record that an evaluation was due */
     l->eval_due = s.pending || (!recorded && (s.n_metrics > 0 || (any && due && !s.stopped)));
     l->before = s;
@@ -145,6 +147,23 @@ static cr_job_data rows_from(const loop *l, cr_data_pos pos) {
                          .start = pos};
 }
 
+/* Turns save_checkpoints_fraction into steps. */
+static cr_code find_save_every(loop *l) {
+    double share = l->tc->save_checkpoints_fraction;
+    cr_loader_stats s;
+    if (share == 0) return CR_OK;
+    cr_loader_get_stats(l->data, &s);
+    int64_t steps = (s.total_rows + l->j.batch - 1) / l->j.batch, most = l->tc->max_steps_per_epoch;
+    if (most > 0 && (steps == 0 || steps > most)) steps = most;
+    l->save_every = (int64_t)(share * (double)steps);
+    if (l->save_every < 1) l->save_every = 1;
+    if (steps > 0) return CR_OK;
+    cr_diag_add(l->diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(l->tc, "save_checkpoints_fraction"),
+                "the training data does not say how many rows it has, so a share of an epoch is no "
+                "number of steps; give save_checkpoints_steps, or Parquet files");
+    return CR_ECONF;
+}
+
 static cr_code start(loop *l) {
     cr_err err;
     if (cr_job_eval_paths(&l->j)) cr_job_check_best(&l->j, l->diag);
@@ -166,6 +185,9 @@ static cr_code start(loop *l) {
                              cr_path_join(&l->j.cfg.arena, l->c->model_dir, "trace.json"));
     d.trace = cr_profile_trace(l->prof);
     CR_TRY(cr_job_loader(&l->j, &d, &l->data, l->diag));
+    CR_TRY(find_save_every(l));
+    if (writes(l) && *l->tc->mirror_dir)
+        l->mirror = cr_mirror_new(l->c->model_dir, l->tc->mirror_dir);
     if (l->resume)
         cr_train_compare(&l->j, &l->before, l->resume, l->total_bytes,
                          cr_file_ids_digest(&l->files), l->ev, l->diag);
@@ -317,7 +339,20 @@ static bool lost_one(const loop *l) {
     return false;
 }
 
+/* Opens the data again where the next epoch begins, because this one ended before its data. */
+static void skip_rest(loop *l) {
+    if (l->tc->num_epochs > 0 && l->epoch >= l->tc->num_epochs) return;
+    cr_loader_free(l->data);
+    l->data = NULL;
+    cr_job_data d = rows_from(l, l->pos);
+    d.ids = &l->files;
+    d.trace = cr_profile_trace(l->prof);
+    if (cr_job_loader(&l->j, &d, &l->data, l->diag) == CR_OK) return;
+    l->next = (batch_of){.taken = true, .code = cr_diag_code(l->diag), .told = true};
+}
+
 static void next_epoch(loop *l) {
+    bool full = epoch_is_full(l, 0);
     if (!lost_one(l)) count_features(l);
     if (l->n_batches > 0) tell_step(l, l->o->watch.epoch);
     cr_train_metrics_epoch(l->tm);
@@ -325,6 +360,7 @@ static void next_epoch(loop *l) {
     cr_trainer_epoch_end(l->t);
     l->epoch++;
     l->pos = (cr_data_pos){.epoch = l->epoch};
+    if (full) skip_rest(l);
 }
 
 static cr_code end_epoch(loop *l) {
@@ -342,6 +378,10 @@ static void take_batch(loop *l, batch_of *out) {
         return;
     }
     *out = (batch_of){.taken = true};
+    if (epoch_is_full(l, 0)) {
+        out->done = l->tc->num_epochs > 0 && l->epoch + 1 >= l->tc->num_epochs;
+        return;
+    }
     out->code = cr_loader_next(l->data, &out->b, &out->done, &out->err);
     if (out->code == CR_OK && out->b && l->j.meet)
         out->code = cr_model_check_batch(l->j.model, out->b, &out->err);
@@ -351,8 +391,9 @@ static void take_batch(loop *l, batch_of *out) {
  * last, none is taken: the counts of features are those of rows that were used. */
 static void look_ahead(loop *l) {
     int64_t step = l->step + 1;
-    bool last = saves_behind(l->tc, step, l->n_batches) || evaluates_at(l->tc, step) ||
-                dumps_at(l->tc, step) || (l->tc->num_steps > 0 && step + 1 >= l->tc->num_steps);
+    bool last = saves_behind(l, step, l->n_batches) || evaluates_at(l->tc, step) ||
+                dumps_at(l->tc, step) || epoch_is_full(l, 1) ||
+                (l->tc->num_steps > 0 && step + 1 >= l->tc->num_steps);
     if (last || !cr_trainer_looks_ahead(l->t)) return;
     take_batch(l, &l->next);
     cr_trainer_ahead(l->t, l->next.code == CR_OK ? l->next.b : NULL);
@@ -388,7 +429,7 @@ static cr_code make_step(loop *l, cr_batch *b) {
 /* Does what is due behind a step. */
 static cr_code after_step(loop *l) {
     CR_TRY(cr_loop_dump(l));
-    if (saves_behind(l->tc, l->step, l->n_batches - 1)) CR_TRY(cr_loop_save(l, false));
+    if (saves_behind(l, l->step, l->n_batches - 1)) CR_TRY(cr_loop_save(l, false));
     return evaluates_at(l->tc, l->step) ? cr_loop_evaluate(l) : CR_OK;
 }
 
@@ -427,7 +468,7 @@ static void work_round(loop *l, round_end *r) {
         batch_of take;
         take_batch(l, &take);
         if (take.code != CR_OK) {
-            (void)cr_diag_err(l->diag, &take.err);
+            if (!take.told) (void)cr_diag_err(l->diag, &take.err);
             give_up(l);
         }
         r->done = take.done;
@@ -440,9 +481,8 @@ static void work_round(loop *l, round_end *r) {
         cr_life_step();
         r->steps++;
         r->stop = cr_trainer_round_stops(l->t, l->step);
-        if (r->stop || saves_behind(l->tc, l->step, l->n_batches - 1) ||
-            evaluates_at(l->tc, l->step) || dumps_at(l->tc, l->step) ||
-            (l->tc->num_steps > 0 && l->step + 1 >= l->tc->num_steps))
+        if (r->stop || saves_behind(l, l->step, l->n_batches - 1) || evaluates_at(l->tc, l->step) ||
+            dumps_at(l->tc, l->step) || (l->tc->num_steps > 0 && l->step + 1 >= l->tc->num_steps))
             return;
     }
 }
@@ -507,7 +547,7 @@ static void meet_round(loop *l, cr_data_pos pos, int64_t first) {
 /* Collective: saves what there is without the ranks that were lost, for all to begin again. */
 static cr_code leave(loop *l, bool ended) {
     if (ended) next_epoch(l);
-    bool due = is_over(l) || (ended ? ends_save(l->tc, l->epoch) : saves_at(l->tc, l->step));
+    bool due = is_over(l) || (ended ? ends_save(l->tc, l->epoch) : saves_at(l, l->step));
     CR_TRY(cr_loop_dump_last(l));
     CR_TRY(cr_loop_save_left(l, due));
     l->res->again = true;
@@ -683,7 +723,7 @@ static cr_code run(loop *l) {
             CR_TRY(cr_loop_save(l, true));
             return stopped(l);
         }
-        if (take.code != CR_OK) (void)cr_diag_err(l->diag, &take.err);
+        if (take.code != CR_OK && !take.told) (void)cr_diag_err(l->diag, &take.err);
         CR_TRY(agreed(l, take.code)); /* the ranks meet in a step, so all must have a good batch */
         cr_profile_span(l->prof, CR_STAGE_WAIT, span);
         cr_code code = take.b ? one_step(l, take.b) : end_epoch(l);
@@ -712,6 +752,18 @@ static cr_code run(loop *l) {
     CR_TRY(cr_loop_evaluate(l));
     CR_TRY(cr_loop_settle(l)); /* a signal may have interrupted the evaluation */
     return l->ev && l->evaluated != l->step ? stopped(l) : CR_OK;
+}
+
+/* Collective: copies the last logs and checkpoints, also those of a run that a signal stopped. */
+static cr_code mirror_end(loop *l) {
+    cr_err err;
+    cr_code code = CR_OK;
+    if (!*l->tc->mirror_dir || l->res->again) return CR_OK;
+    if (l->ob) cr_observer_saved(l->ob);
+    cr_loop_links(l);
+    if (!l->lost) code = cr_mirror_update(l->mirror, true, &err);
+    if (code != CR_OK) (void)cr_diag_err(l->diag, &err);
+    return agreed(l, code);
 }
 
 cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
@@ -760,9 +812,11 @@ cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
         /* what failed afterwards does not harm a checkpoint that was complete in memory */
         cr_code settled = cr_loop_settle(&l);
         if (code == CR_OK) code = settled;
+        cr_code copied = mirror_end(&l);
+        if (code == CR_OK) code = copied;
         res->seconds = cr_now() - l.t0;
-        cr_loader_stats s;
-        cr_loader_get_stats(l.data, &s);
+        cr_loader_stats s = {0};
+        if (l.data) cr_loader_get_stats(l.data, &s);
         res->bad_rows = s.bad_rows;
         res->data_wait_s = s.wait_s;
         cr_trainer_times tt = cr_trainer_get_times(l.t);
@@ -788,6 +842,7 @@ cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
     cr_ckpt_room_clear(&l.saving.room);
     cr_file_ids_clear(&l.files);
     cr_observer_free(l.ob);
+    cr_mirror_free(l.mirror);
     cr_profile_free(l.prof);
     cr_evaluator_free(l.ev);
     cr_train_metrics_free(l.tm);
