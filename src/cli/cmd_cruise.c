@@ -5,15 +5,18 @@
  * Files, section files and overrides become one tree, in which every value keeps its place. It is
  * checked as a whole first, so that every mistake is told at the user's own line or flag. Then it
  * is written to the folder of the run as config.yaml, and train, eval and export run with that
- * file.
+ * file. Of several ranks the first one chooses the folder and writes.
  */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/file.h"
+#include "base/fs.h"
 #include "base/json.h"
+#include "ckpt/ckpt.h"
 #include "cli/cli.h"
 #include "conf/tree.h"
 #include "dialect/dialect.h"
@@ -21,7 +24,7 @@
 typedef struct args {
     cr_opt_list config, dotted, words;
     const char *trainer, *model, *data, *checkpoint_path, *export_dir, *log_format;
-    bool fit, val, test, trace, print_config;
+    bool fit, val, val_only, test, trace, print_config;
     int64_t threads;
 } args;
 
@@ -37,13 +40,14 @@ static const cr_opt opts[] = {
             "one value that the config has, without a flag: data.data_factory.batch_size=64"),
     CR_OPT_BOOL(args, fit, 0, "train"),
     CR_OPT_BOOL(args, val, 0, "evaluate on the data of val_input_dir"),
+    CR_OPT_BOOL(args, val_only, 0, "the same as --val without --fit"),
     CR_OPT_BOOL(args, test, 0, "evaluate on the data of test_input_dir"),
     CR_OPT_BOOL(args, trace, 0, "export a model to serve"),
     CR_OPT_STR(args, checkpoint_path, CR_O_PATH, "PATH", "the newest of the run",
                "checkpoint of --val, --test and --trace"),
     CR_OPT_STR(args, export_dir, CR_O_PATH, "DIR", "export in the folder of the run",
                "folder of --trace"),
-    CR_OPT_BOOL(args, print_config, 0, "print the config with all overrides and end"),
+    CR_OPT_BOOL(args, print_config, 0, "print the config with all overrides and defaults, and end"),
     CR_OPT_STR(args, log_format, 0, "FORMAT", "none", "dllogger or tcap, as in crank train"),
     CR_OPT_THREADS(args),
     CR_OPT_END,
@@ -58,6 +62,7 @@ typedef struct job {
     cr_conf_doc docs[MAX_DOCS]; /* what it came from; their texts are in use */
     int n_docs;
     const char *dir, *config; /* folder of the run, and the file in it */
+    const char *mirror;       /* its copy; NULL: none */
     bool resumes;
 } job;
 
@@ -229,73 +234,136 @@ static void put_tree(cr_buf *out, const cr_conf_node *n, int indent) {
     }
 }
 
+/* Prints the sections as Gandalf does: a line per key, sorted, a map on one line. */
+static void put_flow(cr_buf *out, const cr_conf_node *n) {
+    if (n->kind == CR_NODE_SCALAR) {
+        put_scalar(out, n);
+        return;
+    }
+    cr_buf_char(out, n->kind == CR_NODE_MAP ? '{' : '[');
+    for (size_t i = 0; i < n->n; i++) {
+        cr_buf_str(out, i ? ", " : "");
+        if (n->kind == CR_NODE_MAP) cr_buf_printf(out, "%s: ", n->v[i].key);
+        put_flow(out, n->v[i].val);
+    }
+    cr_buf_char(out, n->kind == CR_NODE_MAP ? '}' : ']');
+}
+
+static int by_key(const void *a, const void *b) {
+    return strcmp((*(const cr_conf_entry *const *)a)->key, (*(const cr_conf_entry *const *)b)->key);
+}
+
+static void say_sections(job *j) {
+    static const char *const names[] = {"data", "model", "trainer"};
+    static const char dots[] = "................................................";
+    cr_buf b;
+    cr_buf_init(&b);
+    for (int k = 0; k < 3; k++) {
+        const cr_conf_node *m = cr_conf_find(j->doc.root, names[k]);
+        if (!m || m->kind != CR_NODE_MAP) continue;
+        const cr_conf_entry **v = CR_NEW_N(j->a, const cr_conf_entry *, m->n + 1);
+        for (size_t i = 0; i < m->n; i++)
+            v[i] = &m->v[i];
+        qsort(v, m->n, sizeof *v, by_key);
+        cr_buf_printf(&b, "------------------------ %s arguments ------------------------\n",
+                      names[k]);
+        for (size_t i = 0; i < m->n; i++) {
+            size_t n = strlen(v[i]->key);
+            cr_buf_printf(&b, "  %s %s ", v[i]->key, n < 48 ? dots + n : "");
+            put_flow(&b, v[i]->val);
+            cr_buf_char(&b, '\n');
+        }
+    }
+    cr_buf_str(&b, "-----------------------------------------------------------------\n");
+    cr_ui_put(b.data, b.n);
+    fflush(stdout);
+    cr_buf_clear(&b);
+}
+
 /* ---- the run ---- */
 
-/* Looks for mistakes in the whole; the tree itself is not changed. What is not a mistake is told
- * when the run reads its file. */
+/* Looks for mistakes in the whole, those of values too; the tree itself is not changed. What is not
+ * a mistake is told when the run reads its file. */
 static cr_code check_all(job *j) {
     cr_conf_doc copy;
     cr_diag found;
+    cr_arena bound;
     cr_diag_init(&found);
+    cr_arena_init(&bound, 0);
     cr_conf_doc_init(&copy);
     copy.path = j->doc.path;
     copy.syntax = CR_SYNTAX_YAML;
     copy.root = cr_tree_copy(&copy, j->doc.root);
     cr_code code = copy.root ? cr_dialect_rewrite(&copy, NULL, &found) : CR_ECONF;
+    if (copy.root) {
+        cr_config_defaults(&copy);
+        cr_root_conf *root = cr_conf_bind(&bound, &cr_root_msg, copy.root, &found);
+        cr_root_finish(root, &bound, &found);
+        if (code == CR_OK) cr_root_check(root, &found);
+        cr_diag_sort(&found);
+        code = cr_diag_code(&found);
+    }
     if (code != CR_OK) cr_diag_append(&j->ui->diag, &found);
     cr_ui_findings(j->ui); /* places point into the trees */
     cr_conf_doc_clear(&copy);
+    cr_arena_clear(&bound);
     cr_diag_clear(&found);
     return code;
 }
 
-static const cr_conf_node *trainer_key(const job *j, const char *key) {
+/* Returns the text of a key of the trainer; NULL: it has none, or null. */
+static const char *trainer_text(const job *j, const char *key) {
     const cr_conf_node *t = cr_conf_find(j->doc.root, "trainer");
-    return t && t->kind == CR_NODE_MAP ? cr_conf_find(t, key) : NULL;
+    const cr_conf_node *n = t && t->kind == CR_NODE_MAP ? cr_conf_find(t, key) : NULL;
+    if (!n || n->kind != CR_NODE_SCALAR || n->len == 0) return NULL;
+    return !n->quoted && (strcmp(n->text, "null") == 0 || strcmp(n->text, "~") == 0) ? NULL
+                                                                                     : n->text;
+}
+
+static bool trainer_has(const job *j, const char *key) {
+    const cr_conf_node *t = cr_conf_find(j->doc.root, "trainer");
+    return t && t->kind == CR_NODE_MAP && cr_conf_find(t, key);
 }
 
 static bool has_checkpoint(job *j, const char *dir) {
-    char **names;
-    size_t n;
-    cr_err err;
-    if (cr_list_dir(j->a, dir, &names, &n, &err) != CR_OK) return false;
-    for (size_t i = 0; i < n; i++)
-        if (strncmp(names[i], "model.ckpt-", 11) == 0) return true;
-    return false;
+    int64_t *steps;
+    int n;
+    return dir && cr_ckpt_steps(j->a, dir, &steps, &n, NULL) == CR_OK && n > 0;
+}
+
+/* The folder of a version, in default_root_dir or in its copy; i below 0: no versions. */
+static const char *version_of(job *j, const char *base, int i) {
+    if (!base || i < 0) return base;
+    return cr_path_join(j->a, base, cr_arena_printf(j->a, "version_%d", i));
 }
 
 /* Chooses the folder of the run: default_root_dir, or version_N in it. A run that resumes takes the
- * last version that has a checkpoint; a new one the first number that is free. */
+ * last version that has a checkpoint, here or in the copy; a new one the first number that is
+ * free. */
 static cr_code choose_dir(job *j, bool fit) {
-    const cr_conf_node *root = trainer_key(j, "default_root_dir");
-    const cr_conf_node *versions = trainer_key(j, "enable_versions");
-    const cr_conf_node *resume = trainer_key(j, "resume_ckpt_path");
-    bool numbered = true;
-    const char *base = root && root->kind == CR_NODE_SCALAR && root->len ? root->text : NULL;
-    if (!base || strcmp(base, "null") == 0)
+    const char *base = trainer_text(j, "default_root_dir"),
+               *copy = trainer_text(j, "default_hdfs_dir"),
+               *versions = trainer_text(j, "enable_versions"),
+               *resume = trainer_text(j, "resume_ckpt_path");
+    if (!base)
         return cr_ui_wrong(j->ui, "trainer.default_root_dir is not set; name the folder of the run "
                                   "with --trainer.default_root_dir=DIR");
-    if (versions && versions->kind == CR_NODE_SCALAR) (void)cr_conf_read_bool(versions, &numbered);
-    /* Gandalf resumes by default; null starts anew, and a path gives only the first weights */
-    bool automatic =
-        !resume || (resume->kind == CR_NODE_SCALAR && strcmp(resume->text, "auto") == 0);
-    const char *last = NULL, *free_dir = base;
-    if (numbered) {
-        free_dir = NULL;
-        for (int i = 0; !free_dir; i++) {
-            const char *dir = cr_arena_printf(j->a, "%s/version_%d", base, i);
-            if (!cr_path_exists(dir))
-                free_dir = dir;
-            else if (has_checkpoint(j, dir))
-                last = dir;
-        }
-    } else if (has_checkpoint(j, base)) {
-        last = base;
+    bool numbered = !versions || strcasecmp(versions, "false") != 0;
+    /* Gandalf resumes by default; null starts anew, and a path says where to go on from */
+    bool automatic = !trainer_has(j, "resume_ckpt_path") || (resume && strcmp(resume, "auto") == 0);
+    int last = -2, next = numbered ? 0 : -1;
+    for (int i = next;; i++) {
+        const char *dir = version_of(j, base, i), *far = version_of(j, copy, i);
+        if (has_checkpoint(j, dir) || (far && has_checkpoint(j, far))) last = i;
+        next = i;
+        if (!numbered || (!cr_path_exists(dir) && !(far && cr_path_exists(far)))) break;
     }
-    if (!fit && !last)
+    if (!fit && last == -2)
         return cr_ui_wrong(j->ui, "%s has no checkpoint; run with --fit first", base);
-    j->resumes = fit && automatic && last;
-    j->dir = !fit || j->resumes ? last : free_dir;
+    j->resumes = fit && automatic && last != -2;
+    int chosen = !fit || j->resumes ? last : next;
+    j->dir = version_of(j, base, chosen);
+    j->mirror = version_of(j, copy, chosen);
     j->config = cr_path_join(j->a, j->dir, "config.yaml");
     return CR_OK;
 }
@@ -311,14 +379,77 @@ static cr_code write_config(job *j) {
     return code == CR_OK ? CR_OK : cr_ui_fail(j->ui, &err);
 }
 
+/* A checkpoint at a path is copied into the new folder, so that the run goes on from it. */
+static cr_code bring_checkpoint(job *j) {
+    const char *path = trainer_text(j, "resume_ckpt_path");
+    char *from;
+    cr_err err;
+    cr_outdir *d = NULL;
+    if (!path || strcmp(path, "auto") == 0) return CR_OK;
+    cr_code code = cr_ckpt_resolve(j->a, path, CR_NEED_ALL, NULL, &from, &err);
+    char *real = code == CR_OK ? cr_store_of(from)->real(from) : NULL; /* it may be a link */
+    if (real) from = cr_arena_strdup(j->a, real);
+    free(real);
+    if (code == CR_OK && strncmp(cr_path_base(from), "model.ckpt-", 11) != 0) return CR_OK;
+    if (code == CR_OK)
+        code = cr_outdir_open(&d, cr_path_join(j->a, j->dir, cr_path_base(from)), &err);
+    char **names;
+    size_t n = 0;
+    if (code == CR_OK) code = cr_list_dir(j->a, from, &names, &n, &err);
+    for (size_t i = 0; code == CR_OK && i < n; i++)
+        code = cr_file_copy(cr_path_join(j->a, from, names[i]),
+                            cr_path_join(j->a, cr_outdir_tmp(d), names[i]), &err);
+    if (code == CR_OK)
+        code = cr_outdir_commit(d, &err);
+    else
+        cr_outdir_abort(d);
+    if (code != CR_OK) return cr_ui_fail(j->ui, &err);
+    j->resumes = true;
+    return CR_OK;
+}
+
+/* The first rank chooses and writes; the others learn which folder it is. */
+static cr_code prepare_dir(job *j, bool fit) {
+    cr_comm *comm = j->ui->comm;
+    bool first = j->ui->place.rank == 0, any;
+    struct {
+        char dir[1024], mirror[1024];
+        int64_t resumes;
+    } x = {.resumes = 0};
+    cr_code code = first ? choose_dir(j, fit) : CR_OK;
+    if (code == CR_OK && first && fit) code = write_config(j);
+    if (code == CR_OK && first && fit && !j->resumes) code = bring_checkpoint(j);
+    if (code == CR_OK && first && strlen(j->dir) >= sizeof x.dir)
+        code = cr_ui_wrong(j->ui,
+                           "the path of the run has more than %zu letters; choose a shorter "
+                           "default_root_dir",
+                           sizeof x.dir - 1);
+    CR_TRY(cr_comm_vote(comm, code, false, &any));
+    if (!comm) return CR_OK;
+    if (first) {
+        snprintf(x.dir, sizeof x.dir, "%s", j->dir);
+        snprintf(x.mirror, sizeof x.mirror, "%s", j->mirror ? j->mirror : "");
+        x.resumes = j->resumes;
+    }
+    cr_comm_share(comm, &x, sizeof x, 0);
+    j->dir = cr_arena_strdup(j->a, x.dir);
+    j->mirror = *x.mirror ? cr_arena_strdup(j->a, x.mirror) : NULL;
+    j->resumes = x.resumes != 0;
+    j->config = cr_path_join(j->a, j->dir, "config.yaml");
+    return CR_OK;
+}
+
 /* Adds a command that runs after this one. */
-static void queue(job *j, const args *a, const char *name, const char *more, bool checkpoint) {
+static void queue(job *j, const args *a, const char *name, const char *more, const char *more2,
+                  bool checkpoint) {
     cr_queued *q = &j->ui->queue[j->ui->n_queue++];
-    char **v = CR_NEW_N(j->a, char *, 8);
+    char **v = CR_NEW_N(j->a, char *, 9);
     int n = 0;
     v[n++] = cr_arena_strdup(j->a, j->config);
     v[n++] = cr_arena_printf(j->a, "--model_dir=%s", j->dir);
     if (more) v[n++] = cr_arena_strdup(j->a, more);
+    if (more2) v[n++] = cr_arena_strdup(j->a, more2);
+    if (j->ui->quiet) v[n++] = cr_arena_strdup(j->a, "--quiet");
     if (checkpoint && a->checkpoint_path)
         v[n++] = cr_arena_printf(j->a, "--checkpoint_path=%s", a->checkpoint_path);
     if (a->threads) v[n++] = cr_arena_printf(j->a, "--threads=%lld", (long long)a->threads);
@@ -329,20 +460,25 @@ static void queue(job *j, const args *a, const char *name, const char *more, boo
 
 static cr_code go(job *j, const args *a) {
     const char *test = cr_cruise_test_paths(j->a, j->doc.root);
+    int64_t steps = cr_cruise_test_steps(j->doc.root);
     if (a->test && !test)
         return cr_ui_wrong(j->ui, "--test needs data.dataset.test_input_dir; add it");
-    CR_TRY(choose_dir(j, a->fit));
-    if (a->fit) {
-        CR_TRY(write_config(j));
-        queue(j, a, "train", j->resumes ? "--continue_train" : NULL, false);
-    }
-    if (a->val) queue(j, a, "eval", NULL, true);
-    if (a->test) queue(j, a, "eval", cr_arena_printf(j->a, "--eval_input_path=%s", test), true);
+    CR_TRY(prepare_dir(j, a->fit));
+    if (!j->ui->quiet && !a->log_format) say_sections(j);
+    if (a->fit)
+        queue(j, a, "train", j->resumes ? "--continue_train" : NULL,
+              j->mirror ? cr_arena_printf(j->a, "--set=train_config.mirror_dir='%s'", j->mirror)
+                        : NULL,
+              false);
+    if (a->val || a->val_only) queue(j, a, "eval", NULL, NULL, true);
+    if (a->test)
+        queue(j, a, "eval", cr_arena_printf(j->a, "--eval_input_path=%s", test),
+              cr_arena_printf(j->a, "--set=eval_config.num_steps=%lld", (long long)steps), true);
     if (a->trace)
         queue(j, a, "export",
               cr_arena_printf(j->a, "--export_dir=%s",
                               a->export_dir ? a->export_dir : cr_path_join(j->a, j->dir, "export")),
-              true);
+              NULL, true);
     return CR_OK;
 }
 
@@ -353,7 +489,7 @@ static cr_code run(cr_ui *ui, const void *flags) {
     j->a = &ui->arena;
     if (a->config.n == 0 && !a->trainer && !a->model && !a->data)
         return cr_ui_wrong(ui, "no config is given; write --config=FILE");
-    if (!a->fit && !a->val && !a->test && !a->trace && !a->print_config)
+    if (!a->fit && !a->val && !a->val_only && !a->test && !a->trace && !a->print_config)
         return cr_ui_wrong(ui, "nothing is to be done; add --fit, --val, --test, --trace or "
                                "--print_config");
     cr_conf_doc_init(&j->doc);
@@ -365,6 +501,7 @@ static cr_code run(cr_ui *ui, const void *flags) {
     if (code == CR_OK && a->print_config) {
         cr_buf out;
         cr_buf_init(&out);
+        cr_cruise_defaults(&j->doc);
         put_tree(&out, j->doc.root, 0);
         cr_ui_say("%s", out.data ? out.data : "");
         cr_buf_clear(&out);
@@ -395,5 +532,7 @@ const cr_cmd cr_cmd_cruise = {
     .opts = opts,
     .args_size = sizeof(args),
     .examples = examples,
+    .job = true,
+    .ranks = true,
     .run = run,
 };

@@ -143,7 +143,7 @@ static bool is_alone(const cr_cmd *cmd) {
 
 static cr_code join_ranks(cr_ui *ui) {
     cr_err err;
-    if (ui->place.size == 1 || is_alone(ui->cmd)) return CR_OK;
+    if (ui->place.size == 1 || is_alone(ui->cmd) || ui->comm) return CR_OK;
     if (!ui->cmd->ranks) {
         if (ui->place.rank > 0) return CR_EUSAGE;
         return cr_ui_wrong(ui,

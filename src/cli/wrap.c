@@ -160,8 +160,10 @@ static const char *script_module(const char *path, char out[128]) {
 
 /* Are these flags of Cruise's command line, as --config=x.yaml --fit? */
 static bool is_cruise(int argc, char **argv) {
-    static const char *const flags[] = {"--config", "--fit",          "--val",     "--test",
-                                        "--trace",  "--print_config", "--trainer", NULL};
+    static const char *const flags[] = {"--config",  "--fit",      "--val",
+                                        "--test",    "--trace",    "--print_config",
+                                        "--trainer", "--val-only", "--val_only",
+                                        NULL};
     for (int i = 0; i < argc; i++)
         for (int k = 0; flags[k]; k++) {
             size_t n = strlen(flags[k]);

@@ -44,8 +44,12 @@ CR_CHECKED cr_code cr_dialect_load(cr_conf_doc *doc, const char *path, const cr_
                                    cr_diag *diag);
 /* cr_dialect_rewrite does the same with a tree that is there already. */
 CR_CHECKED cr_code cr_dialect_rewrite(cr_conf_doc *doc, const cr_dialect_opts *o, cr_diag *diag);
-/* cr_cruise_test_paths returns the globs of the test data in a config of Cruise; NULL: none. */
+/* cr_cruise_test_paths returns the globs of the test data in a config of Cruise; NULL: none.
+ * cr_cruise_test_steps returns the most batches of them; 0: all. cr_cruise_defaults adds the keys
+ * that such a config lacks, with their defaults. */
 const char *cr_cruise_test_paths(cr_arena *a, const cr_conf_node *root);
+int64_t cr_cruise_test_steps(const cr_conf_node *root);
+void cr_cruise_defaults(cr_conf_doc *doc);
 /* cr_dialect_key returns the first entry whose message and key are among the pairs; the last pair
  * is {NULL}. A message may be repeated. */
 const cr_conf_entry *cr_dialect_key(const cr_conf_doc *doc, const char *const pairs[][2]);

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "dialect/made_int.h"
 #include "dialect/paddle_int.h"
 
 static void add(cr_pd *p, cr_sev sev, cr_loc at, const char *fmt, va_list args) {
@@ -151,57 +152,10 @@ const char *cr_pd_widths(cr_pd *p, cr_pd_map m, const char *key, int64_t *n) {
 
 /* ---- writing ---- */
 
-/* Gives all nodes a place, and texts and keys the memory of the document. */
-static void stamp(cr_pd *p, cr_conf_node *n, cr_loc at) {
-    n->at = at;
-    if (n->kind == CR_NODE_SCALAR) n->text = cr_arena_strndup(&p->doc->arena, n->text, n->len);
-    for (size_t i = 0; i < n->n; i++) {
-        n->v[i].at = at;
-        if (n->v[i].key) n->v[i].key = cr_arena_strdup(&p->doc->arena, n->v[i].key);
-        stamp(p, n->v[i].val, at);
-    }
-}
-
-/* Adds the entries of `from` to `to`; messages that both have are joined. */
-static void join(cr_pd *p, cr_conf_node *to, const cr_conf_node *from) {
-    for (size_t i = 0; i < from->n; i++) {
-        cr_conf_node *there = cr_conf_find(to, from->v[i].key), *val = from->v[i].val;
-        if (there && there->kind == CR_NODE_MAP && val->kind == CR_NODE_MAP)
-            join(p, there, val);
-        else
-            cr_tree_put(p->doc, to, from->v[i].key, from->v[i].at, val);
-    }
-}
-
-/* Parses our own YAML text into nodes of the document. */
-static cr_conf_node *made(cr_pd *p, cr_loc at, const char *fmt, va_list args) {
-    cr_buf text;
-    cr_conf_doc tmp;
-    cr_diag diag;
-    va_list again;
-    cr_buf_init(&text);
-    va_copy(again, args);
-    int n = vsnprintf(NULL, 0, fmt, again);
-    va_end(again);
-    cr_buf_reserve(&text, (size_t)n + 1);
-    text.n = (size_t)vsnprintf(text.data, (size_t)n + 1, fmt, args);
-    cr_conf_doc_init(&tmp);
-    cr_diag_init(&diag);
-    if (cr_conf_parse(&tmp, CR_SYNTAX_YAML, p->path, text.data, text.n, &diag) != CR_OK)
-        CR_BUG("the dialect of PaddleRec wrote YAML that cannot be read");
-    cr_conf_node *copy = cr_tree_copy(p->doc, tmp.root);
-    if (!copy) CR_BUG("the dialect of PaddleRec wrote a tree that is too deep");
-    stamp(p, copy, at);
-    cr_diag_clear(&diag);
-    cr_conf_doc_clear(&tmp);
-    cr_buf_clear(&text);
-    return copy;
-}
-
 void cr_pd_put(cr_pd *p, cr_loc at, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
-    join(p, p->out, made(p, at, fmt, args));
+    cr_made_join(p->doc, p->out, cr_made_yaml(p->doc, at, fmt, args));
     va_end(args);
 }
 
@@ -213,7 +167,7 @@ void cr_pd_feature(cr_pd *p, cr_loc at, const char *fmt, ...) {
         list = cr_conf_new(p->doc, CR_NODE_LIST, at);
         cr_tree_put(p->doc, p->out, "feature_configs", at, list);
     }
-    cr_conf_push(p->doc, list, NULL, at, made(p, at, fmt, args));
+    cr_conf_push(p->doc, list, NULL, at, cr_made_yaml(p->doc, at, fmt, args));
     va_end(args);
 }
 

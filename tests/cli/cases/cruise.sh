@@ -71,6 +71,15 @@ run crank cruise -c y.yaml --print_config
 cp "$out" z.yaml
 same y.yaml z.yaml
 grep -q '  seed: 7' y.yaml || fail "no seed"
+# defaults are printed too, and mean what their absence means
+for key in default_hdfs_dir logger strategy limit_test_batches checkpoint_monitor dataloader_retry_limit enable_qat; do
+    grep -q "^  $key: " y.yaml || fail "$key is not printed"
+done
+run crank config x.yaml
+grep -v seed "$out" >native.txt
+run crank config y.yaml
+grep -v seed "$out" >native_all.txt
+same native.txt native_all.txt
 printf 'default_root_dir: other\nmax_steps: 2\n' >t.yaml
 run crank run --config=x.yaml --trainer=t.yaml --fit --threads 1
 is_there other/version_0/model.ckpt-1
@@ -79,9 +88,15 @@ sed -e 's/max_epochs: 2/max_epoch: 2/' -e 's/AutoDisNNASR/AutoDiss/' -e 's/AdamW
 run crank run --config=bad.yaml --fit --data.data_factory.batch_sise=3
 ends 2
 has_err "bad.yaml:6:3: Cruise has no key 'max_epoch' in trainer; did you mean 'max_epochs'?"
-has_err "bad.yaml:11:3: model.type 'AutoDiss' is not registered; crank has AutoDisNN, AutoDisNNASR"
+has_err "bad.yaml:11:3: model.type 'AutoDiss' is not registered; crank has AutoDisNN, AutoDisNNASR, ..."
 has_err "bad.yaml:15:...: optimizer_name is 'Lion' and must be SGD, Adam or AdamW"
 has_err "--data.data_factory.batch_sise=3:1:3: Cruise has no key 'batch_sise' in data.data_factory; did you mean 'batch_size'?"
+# values that are wrong only in crank's own terms are told with the rest
+run crank run --config=x.yaml --fit --trainer.max_epoch=1 --model.kwargs.dropout=3 --data.data_factory.batch_size=0
+ends 2
+has_err "--trainer.max_epoch=1:1:3: Cruise has no key 'max_epoch' ..."
+has_err "--data.data_factory.batch_size=0:1:3: batch_size: 0 is out of range; ..."
+has_err "x.yaml:...: ...dropout_ratio..."
 run crank run --config=x.yaml
 ends 2
 has_err "crank cruise: nothing is to be done; add --fit, --val, --test, --trace or --print_config"

@@ -13,8 +13,8 @@ for dir in "$examples"/*/; do
     run sh -eu commands.sh
     ends 0
     is_there predictions/part-0.csv
-    [ "$(wc -l <predictions/part-0.csv)" -eq "$(grep -c -v -E '^(label|clk),' data/eval.csv | awk '{ print $1 + 1 }')" ] || fail "$name: rows are missing"
+    [ ! -f data/eval.csv ] || [ "$(wc -l <predictions/part-0.csv)" -eq "$(grep -c -v -E '^(label|clk),' data/eval.csv | awk '{ print $1 + 1 }')" ] || fail "$name: rows are missing"
     cd ..
     n=$((n + 1))
 done
-[ $n -ge 4 ] || fail "only $n examples"
+[ $n -ge 5 ] || fail "only $n examples"
