@@ -159,6 +159,8 @@ void cr_ui_findings(cr_ui *ui);
  * escaped (base/shown.h), newlines and tabs are kept. All results go through it. Names are made one
  * line by cr_shown first. */
 void cr_ui_put(const char *text, size_t n);
+/* cr_ui_copy: from now on what is printed goes to this buffer too; NULL: to none. */
+void cr_ui_copy(cr_buf *to);
 /* cr_ui_counts says "2 errors, 1 warning" of the findings; false when there is none. */
 bool cr_ui_counts(const cr_ui *ui, char out[64]);
 /* cr_ui_watch is the watch that shows the progress line and early findings. */

@@ -21,7 +21,7 @@
 
 typedef struct args {
     cr_opt_list runs;
-    const char *cuda_log, *sdaa_log, *mode, *match, *key, *plot;
+    const char *cuda_log, *sdaa_log, *mode, *match, *key, *plot, *report;
     double tolerance;
     int64_t skip, last;
     bool all, json;
@@ -43,6 +43,7 @@ static const cr_opt opts[] = {
     CR_OPT_INT(args, skip, "N", "0", NULL, 0, 1e15, "losses at the beginning that do not count"),
     CR_OPT_INT(args, last, "N", "0", "all", 0, 1e15, "losses at the end that count"),
     CR_OPT_STR(args, plot, CR_O_PATH, "FILE.svg", "none", "draw the curves and their errors"),
+    CR_OPT_STR(args, report, CR_O_PATH, "FILE", "none", "write what is printed to this file too"),
     CR_OPT_BOOL(args, all, 0, "list all parameters"),
     CR_OPT_BOOL(args, json, 0, "print one JSON object"),
     CR_OPT_END,
@@ -491,10 +492,16 @@ static cr_code run(cr_ui *ui, const void *flags) {
         if (code == CR_OK) CR_TRY(check_logs(ui, opt, &c));
         if (code == CR_OK) compare_logs(a, &c);
     }
+    cr_buf text;
+    cr_buf_init(&text);
+    if (opt->report) cr_ui_copy(&text);
     if (code == CR_OK && opt->json)
         print_json(&c);
     else if (code == CR_OK)
         print_text(a, &c, opt->all);
+    cr_ui_copy(NULL);
+    if (code == CR_OK && opt->report) code = cr_file_write(opt->report, text.data, text.n, &err);
+    cr_buf_clear(&text);
     cr_ckpt_close(c.ckpt[0]);
     cr_ckpt_close(c.ckpt[1]);
     if (code != CR_OK) {

@@ -67,15 +67,15 @@ static const cr_opt opts[] = {
     CR_OPT_INT(args, early_stop, "N", "-1", "never", -1, 1e9,
                "end after N evaluations without a better metric"),
     CR_OPT_(args, warm_up, CR_O_FLOAT, 0, 0, "X", "0", NULL, 0, 1,
-            "only 0: the schedule of the config says how rates rise"),
+            "share of --step in which rates rise from 0"),
     FILE_(checkpoint_path, "weights to start from"),
     FILE_(pretrained_path, "the same as --checkpoint_path"),
-    BOOL_(do_predict, "False", "only False: use crank predict"),
+    BOOL_(do_predict, "False", "predict the rows of the evaluation, into model_dir/predictions"),
     BOOL_(profiler, "False", "profile ten steps into model_dir/trace.json"),
-    FILE_(profiler_path, "refused: see --profiler"),
-    BOOL_(precision_align, "False", "only False: use crank align"),
-    FILE_(precision_align_cuda_path, "refused: see --precision_align"),
-    FILE_(precision_align_log_path, "refused: see --precision_align"),
+    FILE_(profiler_path, "file or folder that gets trace.json too"),
+    BOOL_(precision_align, "False", "compare every parameter with a reference after training"),
+    FILE_(precision_align_cuda_path, "the reference: a checkpoint or safetensors file"),
+    FILE_(precision_align_log_path, "file that gets the table of crank align"),
     BOOL_(compile, "False", "no meaning for crank: accepted with a warning"),
     CR_OPT_STR(args, model_dir, CR_O_PATH, "DIR", "output/NAME/version_N",
                "folder of checkpoints and results"),
@@ -94,7 +94,7 @@ typedef struct plan {
     cr_ui *ui;
     const args *a;
     const char *model, *config, *train, *eval, *model_dir;
-    bool autocast, grad_scale, profiler;
+    bool autocast, grad_scale, profiler, predict, align;
     char **v; /* the command line that runs */
     int n;
 } plan;
@@ -116,25 +116,29 @@ static cr_code take_bool(cr_ui *ui, const char *name, const char *text, bool *ou
 static cr_code take_flags(plan *p) {
     cr_ui *ui = p->ui;
     const args *a = p->a;
-    bool predict, align, compile;
+    bool compile;
     CR_TRY(take_bool(ui, "autocast", a->autocast, &p->autocast));
     CR_TRY(take_bool(ui, "grad_scale", a->grad_scale, &p->grad_scale));
     CR_TRY(take_bool(ui, "profiler", a->profiler, &p->profiler));
-    CR_TRY(take_bool(ui, "do_predict", a->do_predict, &predict));
-    CR_TRY(take_bool(ui, "precision_align", a->precision_align, &align));
+    CR_TRY(take_bool(ui, "do_predict", a->do_predict, &p->predict));
+    CR_TRY(take_bool(ui, "precision_align", a->precision_align, &p->align));
     CR_TRY(take_bool(ui, "compile", a->compile, &compile));
-    if (predict)
-        return cr_ui_wrong(ui, "--do_predict is a command of its own here; train without it, then "
-                               "run 'crank predict' on the checkpoint");
-    if (align || a->precision_align_cuda_path || a->precision_align_log_path)
-        return cr_ui_wrong(ui, "--precision_align is a command of its own here; train without it, "
-                               "then compare with 'crank align REFERENCE MODEL_DIR'");
-    if (a->profiler_path)
-        return cr_ui_wrong(ui, "--profiler_path cannot be chosen; leave it out, and --profiler "
-                               "True writes trace.json into model_dir");
-    if (a->warm_up > 0)
-        return cr_ui_wrong(ui, "--warm_up has no counterpart; leave it out, and give the learning "
-                               "rate schedule of the config a warmup_size");
+    if (p->align && (!a->precision_align_cuda_path || !a->precision_align_log_path))
+        return cr_ui_wrong(ui, "--precision_align needs --precision_align_cuda_path, weights to "
+                               "compare with, and --precision_align_log_path, a file to write");
+    if (!p->align && (a->precision_align_cuda_path || a->precision_align_log_path))
+        warn(ui, "the paths of --precision_align do nothing without it");
+    if (p->align && a->nproc_per_node * a->nnode > 1)
+        return cr_ui_wrong(ui, "--precision_align works on one device; leave out --nproc_per_node "
+                               "and --nnode");
+    if (p->align && p->autocast)
+        warn(ui, "--precision_align with --autocast compares rounded products with the reference");
+    if (a->profiler_path && !p->profiler)
+        warn(ui, "--profiler_path does nothing without --profiler True");
+    if (a->warm_up > 0 && a->step <= 0)
+        return cr_ui_wrong(ui, "--warm_up is a share of all steps, and --step does not say how "
+                               "many there are; give --step, or give the schedule of the config a "
+                               "warmup_size");
     if (a->checkpoint_path && a->pretrained_path)
         return cr_ui_wrong(ui, "--checkpoint_path and --pretrained_path mean the same; give one");
     if ((a->lr < 0 && a->lr != -1) || a->batch_size == 0 || a->epoch == 0)
@@ -251,6 +255,57 @@ static void set_rate(plan *p, const char *which, const cr_choice *c) {
         set(p, cr_arena_printf(&p->ui->arena, "train_config.%s.%s.lr", which, c->m->key), text);
 }
 
+/* The rate rises before it follows the config's schedule; schedules that cannot rise are none. */
+static void set_warm_up(plan *p, const char *which, const cr_choice *schedule, int64_t steps) {
+    cr_arena *a = &p->ui->arena;
+    const char *key = schedule->m ? schedule->m->key : "constant_learning_rate";
+    const char *n = cr_arena_printf(a, "%lld", (long long)steps);
+    if (strcmp(key, "constant_learning_rate") == 0)
+        set(p, cr_arena_printf(a, "train_config.%s.warmup_decay_learning_rate", which),
+            cr_arena_printf(a, "{warmup_size: %s}", n));
+    else
+        set(p, cr_arena_printf(a, "train_config.%s.%s.warmup_size", which, key), n);
+}
+
+/* Adds a command that runs after the training. */
+static void queue(plan *p, const char *name, const char *const *words) {
+    cr_queued *q = &p->ui->queue[p->ui->n_queue++];
+    char **v = CR_NEW_N(&p->ui->arena, char *, 8);
+    int n = 0;
+    for (; words[n]; n++)
+        v[n] = cr_arena_strdup(&p->ui->arena, words[n]);
+    *q = (cr_queued){cr_cmd_find(p->ui->cmds, name), n, v};
+}
+
+/* What ModelZoo's scripts do after a training, with crank's commands; only the first node does. */
+static cr_code after_training(plan *p, const cr_root_conf *c) {
+    cr_arena *a = &p->ui->arena;
+    const char *dir = p->model_dir, *rows = p->eval ? p->eval : c->eval_input_path;
+    if (p->a->node_rank > 0) return CR_OK;
+    if (p->predict && !*rows)
+        return cr_ui_wrong(p->ui, "--do_predict predicts the rows of the evaluation, and there are "
+                                  "none; put eval into %s",
+                           p->a->dataset_path);
+    if (p->predict) {
+        const char *export = cr_path_join(a, dir, "export");
+        queue(p, "export",
+              (const char *const[]){cr_path_join(a, dir, "pipeline.config"), "--export_dir", export,
+                                    NULL});
+        queue(p, "predict",
+              (const char *const[]){"--scripted_model_path", export, "--predict_input_path", rows,
+                                    "--predict_output_path", cr_path_join(a, dir, "predictions"),
+                                    NULL});
+    }
+    if (p->profiler && p->a->profiler_path)
+        queue(p, "cp",
+              (const char *const[]){cr_path_join(a, dir, "trace.json"), p->a->profiler_path, NULL});
+    if (p->align)
+        queue(p, "align",
+              (const char *const[]){p->a->precision_align_cuda_path, dir, "--mode", "params",
+                                    "--all", "--report", p->a->precision_align_log_path, NULL});
+    return CR_OK;
+}
+
 /* Makes the command line: [launch ... --] train ... */
 static void make_command(plan *p, const cr_root_conf *c) {
     const args *a = p->a;
@@ -295,6 +350,11 @@ static void make_command(plan *p, const cr_root_conf *c) {
     if (a->eval_step > 0) set_int(p, "train_config.eval_interval_steps", a->eval_step);
     if (a->early_stop > 0) set_int(p, "eval_config.early_stopping_patience", a->early_stop);
     if (p->profiler) set(p, "train_config.is_profiling", "true");
+    if (a->warm_up > 0) {
+        int64_t rise = (int64_t)(a->warm_up * (double)a->step);
+        set_warm_up(p, "sparse_optimizer", &c->train_config->sparse_optimizer->learning_rate, rise);
+        set_warm_up(p, "dense_optimizer", &c->train_config->dense_optimizer->learning_rate, rise);
+    }
     set(p, "train_config.log_step_count_steps", a->step > 0 && a->step <= 1000 ? "1" : "10");
     for (int i = 0; i < a->set.n; i++)
         add(p, "--set", a->set.v[i]);
@@ -385,6 +445,7 @@ static cr_code prepare(plan *p) {
     if (code == CR_OK) {
         p->model_dir = cr_arena_strdup(&p->ui->arena, p->model_dir);
         make_command(p, config.root);
+        code = after_training(p, config.root);
     }
     cr_config_clear(&config);
     return code;

@@ -212,11 +212,18 @@ cr_watch cr_ui_watch(cr_ui *ui) {
 
 /* ---- results ---- */
 
+static cr_buf *copy; /* what is printed goes here too; NULL: nowhere */
+
+void cr_ui_copy(cr_buf *to) {
+    copy = to;
+}
+
 void cr_ui_put(const char *text, size_t n) {
     cr_buf b;
     cr_buf_init(&b);
     cr_buf_shown(&b, text, n, true);
     fwrite(b.data, 1, b.n, stdout);
+    if (copy) cr_buf_add(copy, b.data, b.n);
     cr_buf_clear(&b);
 }
 

@@ -86,6 +86,26 @@ run crank align a a/model.ckpt-39 --mode params --tolerance 0
 run crank align a b --mode params --plot p.svg
 ends 2
 has_err "...--plot draws losses and metrics, and parameters have no curve; ..."
+# several ranks with the same global batch: the same bits
+if [ -f "$(dirname "$CRANK")/comm-mpich.so" ]; then
+    mpi_leaks
+    run crank train tiny.yaml --model_dir one --set train_config.log_step_count_steps=1 --set train_config.lanes=4
+    run crank launch --standalone --nproc-per-node 2 -- train tiny.yaml --model_dir two --set train_config.log_step_count_steps=1 --set train_config.lanes=4 --set data_config.batch_size=16
+    run crank align one two --tolerance 0
+    has_out "aligned within 0"
+    run crank align one two --mode params --tolerance 0
+fi
+# logs of training loops in PyTorch and PaddlePaddle, made from the losses of a run
+grep '"train.loss"' a/train_log.jsonl | sed 's/.*"epoch": \([0-9]*\), "step": \([0-9]*\),.*"train.loss": \([0-9.e-]*\),.*/\1 \2 \3/' >values.txt
+awk '{ printf "Epoch: [%d][%d/40]\tTime 0.01\tLoss %.4e (%.4e)\n", $1, $2, $3, $3 }' values.txt >torch.log
+awk '{ printf "2026-01-31 12:00:00,123 - INFO - epoch: %d, batch_id: %d, auc:0.500000, loss:%.6f, avg_reader_cost: 0.00010 sec, ips: 100.00000 ins/s\n", $1, $2, $3 }' values.txt >paddle.log
+run crank align torch.log a --tolerance 1e-3 --mode loss
+has_out "loss: 40 values of ..."
+run crank align paddle.log a --tolerance 1e-4 --mode loss
+awk '{ printf "epoch=%d step=%d loss=tensor(%.4f, grad_fn=<MeanBackward0>)\n", $1, $2, $3 * ($2 == 20 ? 1.5 : 1) }' values.txt >off.log
+run crank align off.log a --tolerance 1e-3 --mode loss
+ends 1
+has_out "  largest ... at step 20: ..."
 # the console of the same run, in the form of TorchEasyRec, has the rounded values
 run crank train tiny.yaml --model_dir again --set train_config.log_step_count_steps=10
 cp "$err" console.log

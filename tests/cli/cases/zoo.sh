@@ -60,6 +60,19 @@ run crank python run_scripts/run_deepfm.py --model_name=DeepFM --dataset_path da
 run crank run_deepfm --dataset_path data --step 2 --device cpu --threads 1
 run crank run_deepfm --dataset_path data --step 2 --device cpu --threads 1
 is_there output/deepfm/version_1/model.ckpt-1
+# what follows a training: predictions, the profile at its path, parameters against a reference; rates that rise
+run crank run_deepfm --dataset_path data --step 4 --device cpu --model_dir p --threads 1 --do_predict True --profiler True --profiler_path profile.json --warm_up 0.5 \
+    --precision_align True --precision_align_cuda_path o --precision_align_log_path table.txt --autocast True
+ends 1
+has_err "...--precision_align with --autocast compares rounded products with the reference"
+is_there p/predictions/part-0.csv
+is_there profile.json
+run crank config p/pipeline.config
+has_out "...warmup_size: 2..."
+grep -q 'relative L2' table.txt || fail "no table of parameters"
+grep -q '^not aligned within 0.01' table.txt || fail "two steps are not four"
+run crank run_deepfm --dataset_path data --step 2 --device cpu --model_dir q --threads 1 --precision_align True --precision_align_cuda_path o --precision_align_log_path table.txt
+grep -q '^aligned within 0.01' table.txt || fail "the same run"
 # mistakes
 run crank run_deepfm --dataset_path data --device cpu --autocast maybe
 ends 2
@@ -73,9 +86,15 @@ has_err "crank zoo: no config of nothing: neither nothing.yaml here or one folde
 run crank run_deepfm --dataset_path data --device tpu
 ends 2
 has_err "crank zoo: --device is 'tpu' and must be cpu, cuda or sdaa"
-run crank run_deepfm --dataset_path data --device cpu --do_predict True
+run crank run_deepfm --dataset_path data --device cpu --warm_up 0.1
 ends 2
-has_err "crank zoo: --do_predict is a command of its own here; ..."
+has_err "crank zoo: --warm_up is a share of all steps, and --step does not say how many there are; ..."
+run crank run_deepfm --dataset_path data --device cpu --precision_align True
+ends 2
+has_err "crank zoo: --precision_align needs --precision_align_cuda_path, ..."
+run crank run_deepfm --dataset_path data --device cpu --precision_align True --precision_align_cuda_path o --precision_align_log_path l --nproc_per_node 2
+ends 2
+has_err "crank zoo: --precision_align works on one device; ..."
 run crank run_deepfm --device cpu
 ends 2
 has_err "...--dataset_path..."
