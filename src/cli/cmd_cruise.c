@@ -384,7 +384,6 @@ static cr_code bring_checkpoint(job *j) {
     const char *path = trainer_text(j, "resume_ckpt_path");
     char *from;
     cr_err err;
-    cr_outdir *d = NULL;
     if (!path || strcmp(path, "auto") == 0) return CR_OK;
     cr_code code = cr_ckpt_resolve(j->a, path, CR_NEED_ALL, NULL, &from, &err);
     char *real = code == CR_OK ? cr_store_of(from)->real(from) : NULL; /* it may be a link */
@@ -392,17 +391,7 @@ static cr_code bring_checkpoint(job *j) {
     free(real);
     if (code == CR_OK && strncmp(cr_path_base(from), "model.ckpt-", 11) != 0) return CR_OK;
     if (code == CR_OK)
-        code = cr_outdir_open(&d, cr_path_join(j->a, j->dir, cr_path_base(from)), &err);
-    char **names;
-    size_t n = 0;
-    if (code == CR_OK) code = cr_list_dir(j->a, from, &names, &n, &err);
-    for (size_t i = 0; code == CR_OK && i < n; i++)
-        code = cr_file_copy(cr_path_join(j->a, from, names[i]),
-                            cr_path_join(j->a, cr_outdir_tmp(d), names[i]), &err);
-    if (code == CR_OK)
-        code = cr_outdir_commit(d, &err);
-    else
-        cr_outdir_abort(d);
+        code = cr_checkpoint_copy(from, cr_path_join(j->a, j->dir, cr_path_base(from)), &err);
     if (code != CR_OK) return cr_ui_fail(j->ui, &err);
     j->resumes = true;
     return CR_OK;

@@ -283,8 +283,9 @@ static cr_code after_training(plan *p, const cr_root_conf *c) {
     const char *dir = p->model_dir, *rows = p->eval ? p->eval : c->eval_input_path;
     if (p->a->node_rank > 0) return CR_OK;
     if (p->predict && !*rows)
-        return cr_ui_wrong(p->ui, "--do_predict predicts the rows of the evaluation, and there are "
-                                  "none; put eval into %s",
+        return cr_ui_wrong(p->ui,
+                           "--do_predict predicts the rows of the evaluation, and there are "
+                           "none; put eval into %s",
                            p->a->dataset_path);
     if (p->predict) {
         const char *export = cr_path_join(a, dir, "export");

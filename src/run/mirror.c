@@ -59,11 +59,13 @@ static cr_code copy_files(cr_arena *a, const char *from, const char *to, cr_err 
     return CR_OK;
 }
 
-/* Copies a checkpoint, whole or not at all. */
-static cr_code copy_whole(cr_arena *a, const char *from, const char *to, cr_err *err) {
+cr_code cr_checkpoint_copy(const char *from, const char *to, cr_err *err) {
     cr_outdir *d;
+    cr_arena a;
     CR_TRY(cr_outdir_open(&d, to, err));
-    cr_code code = copy_files(a, from, cr_outdir_tmp(d), err);
+    cr_arena_init(&a, 0);
+    cr_code code = copy_files(&a, from, cr_outdir_tmp(d), err);
+    cr_arena_clear(&a);
     if (code == CR_OK) return cr_outdir_commit(d, err);
     cr_outdir_abort(d);
     return code;
@@ -99,7 +101,7 @@ static cr_code mirror_step(cr_mirror *m, cr_arena *a, int64_t step, bool there, 
     CR_TRY(content_of(cr_path_join(a, from, STATE), &now, err));
     if (is_done(m, base, now)) return CR_OK;
     if (!there) {
-        CR_TRY(copy_whole(a, from, to, err));
+        CR_TRY(cr_checkpoint_copy(from, to, err));
         CR_INFO("Copied %s to %s", from, to);
     } else { /* its weights never change */
         CR_TRY(cr_file_copy(cr_path_join(a, from, STATE), cr_path_join(a, to, STATE), err));
@@ -188,7 +190,7 @@ cr_code cr_mirror_fetch(const char *model_dir, const char *mirror_dir, cr_err *e
         const char *from = cr_path_join(&a, mirror_dir, base);
         const char *results = cr_path_join(&a, mirror_dir, CR_CKPT_RESULTS);
         CR_INFO("%s has no checkpoint; copying %s, to go on from it", model_dir, from);
-        code = copy_whole(&a, from, cr_path_join(&a, model_dir, base), err);
+        code = cr_checkpoint_copy(from, cr_path_join(&a, model_dir, base), err);
         if (code == CR_OK && cr_path_exists(results))
             code = cr_file_copy(results, cr_path_join(&a, model_dir, CR_CKPT_RESULTS), err);
     }

@@ -48,6 +48,10 @@ typedef struct cr_train_result {
 } cr_train_result;
 CR_CHECKED cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag);
 
+/* cr_checkpoint_copy copies a checkpoint to another folder, which must not exist, whole or not at
+ * all. */
+CR_CHECKED cr_code cr_checkpoint_copy(const char *from, const char *to, cr_err *err);
+
 typedef struct cr_eval_opts {
     cr_config_opts config;            /* its path may be an export, which is then evaluated */
     cr_comm *comm;                    /* the other ranks; NULL: none */

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/shown.h"
+#include "data/files.h"
 #include "dialect/paddle.h"
 #include "submit/submit_int.h"
 #include "tool/tool.h"
@@ -34,7 +35,8 @@ static bool config_ok(cr_submit *s, const cr_config_opts *o, bool *data) {
     bool ok = cr_config_load(&c, o, s->diag) == CR_OK;
     *data = false;
     if (ok && c.root->train_input_path && *c.root->train_input_path)
-        *data = cr_glob(s->a, c.root->train_input_path, NULL, &paths, &n, &err) == CR_OK;
+        *data = cr_data_files(c.root->data_config, s->a, c.root->train_input_path, NULL, &paths, &n,
+                              &err) == CR_OK;
     cr_config_clear(&c);
     return ok;
 }

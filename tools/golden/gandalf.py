@@ -2,7 +2,7 @@
 
 The networks are written here from the published formulas, apart from crank's: the encoder of all slots in one tensor per
 layer, a classifier, and AITM. The layers are too wide to write weights into a file, so both sides compute the first
-weights: element k of a parameter is scale * sin(0.7 k + phase), with the scale and the phase of its name (`first`). The
+weights: element k of a parameter is drawn from a hash of its name and k (`first`). The
 run is in float64; <case>.txt has the outputs of the first batch before the first step, ten losses, the outputs of that
 batch afterwards (evaluation), and norms of some parameters. Run: /usr/bin/python3 tools/golden/gandalf.py
 """
@@ -21,11 +21,15 @@ RANGES = {0: (0, 100), 2: (-6, 1)}
 EMB = "model.embedding_group.emb_impls.__BASE__.dense_ec.dense_embs.autodis#%d#%d#feature_name#slot_%d.%s_slot_%d.%s"
 
 
-def phase(name):
+def drawn(name, n):
+    """Numbers between -1 and 1: FNV-1a of the name, then splitmix64."""
     h = 14695981039346656037
     for c in name.encode():
         h = (h ^ c) * 1099511628211 % (1 << 64)
-    return h % 1000 / 100
+    z = np.arange(n, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(h)
+    z = (z ^ z >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ z >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    return 2 * ((z ^ z >> np.uint64(31)) >> np.uint64(11)).astype(np.float64) / (1 << 53) - 1
 
 
 def first(name, shape):
@@ -35,8 +39,8 @@ def first(name, shape):
         return np.zeros(shape)
     if name.endswith("running_var"):
         return np.ones(shape)
-    scale = 1 / np.sqrt(shape[-1]) if len(shape) > 1 else 0.1
-    x = scale * np.sin(0.7 * np.arange(n) + phase(name))
+    scale = 2 / np.sqrt(shape[-1]) if len(shape) > 1 else 0.1
+    x = scale * drawn(name, n)
     if "_bn" in name and name.endswith("weight") or "temperature" in name:
         x = 1 + x
     return x.astype(np.float32).astype(np.float64).reshape(shape)

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "data/arrow/vec.h"
+#include "data/files.h"
 #include "data/pq/pq_int.h"
 
 #define BLOCK        ((size_t)512 << 10)
@@ -293,7 +294,7 @@ static cr_code ar_open(cr_source **out, const cr_data_conf *conf, const char *pa
     cr_err e = {0};
     char **list = NULL;
     size_t n = 0;
-    if (cr_glob(&s->arena, paths, exts, &list, &n, &e) != CR_OK) add_error(diag, &e);
+    if (cr_data_files(conf, &s->arena, paths, exts, &list, &n, &e) != CR_OK) add_error(diag, &e);
     s->files = CR_NEW_N(&s->arena, ar_file, n + 1);
     s->n_files = (int64_t)n;
     open_files(s, list, diag);

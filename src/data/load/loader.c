@@ -261,7 +261,8 @@ cr_code cr_loader_new(cr_loader **out, const cr_loader_opts *opts, cr_diag *diag
     *out = NULL;
     CR_ASSERT(opts->batch_size > 0 && opts->n_threads > 0);
     CR_ASSERT(opts->share.first <= opts->share.end && opts->share.end <= opts->share.of);
-    if (cr_data_sources(opts->conf, opts->paths) > 1) {
+    /* only a training mixes; whoever else reads several sources reads each row once */
+    if (opts->mask && cr_data_sources(opts->conf, opts->paths) > 1) {
         cr_loader *l = cr_alloc(sizeof(*l), "a loader");
         cr_code code = cr_mix_new(&l->mix, opts, diag);
         if (code == CR_OK)

@@ -43,10 +43,9 @@ struct cr_mix {
 /* The part of a source's rows in a batch that this process has. */
 static cr_share share_of(const cr_mix *m, const source *s, int64_t first) {
     const cr_share *own = &m->o.share;
-    int64_t B = m->o.batch_size, lo = 0, hi = B;
+    int64_t B = m->o.batch_size;
     if (m->whole || own->of == 0) return *own;
-    lo = B * own->first / own->of;
-    hi = B * own->end / own->of;
+    int64_t lo = B * own->first / own->of, hi = B * own->end / own->of;
     lo = lo < first ? first : lo > first + s->size ? first + s->size : lo;
     hi = hi < first ? first : hi > first + s->size ? first + s->size : hi;
     return (cr_share){(int)(lo - first), (int)(hi - first), (int)s->size};

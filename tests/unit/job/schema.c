@@ -84,7 +84,8 @@ static void check_default(const cr_msg *m, const cr_field *f) {
 static void check_path(const cr_msg *m, const cr_field *f) {
     static const char *const words[] = {"path",    "dir",       "file",   "checkpoint",
                                         "library", "param_map", "var_map"};
-    static const char *const others[] = {"file_prefix", "class_path", "hf_model_name_or_path"};
+    static const char *const others[] = {"file_prefix", "class_path", "hf_model_name_or_path",
+                                         "checkpoint_link"};
     bool is_path = false, told = f->flags & (CR_F_PATH | CR_F_PATHS);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         is_path |= strstr(f->name, words[i]) != NULL;
@@ -198,10 +199,10 @@ TEST(families) {
     CHECK_INT(used, 0);
     /* rows per message: the reference's and ours */
     CHECK_INT(n_rows(&cr_root_msg), 10);
-    CHECK_INT(n_rows(&cr_train_msg), 24 + 8);
+    CHECK_INT(n_rows(&cr_train_msg), 24 + 15);
     CHECK_INT(n_rows(&cr_eval_msg), 3 + 1);
     CHECK_INT(n_rows(&cr_export_msg), 7 + 1);
-    CHECK_INT(n_rows(&cr_data_msg), 29 + 10);
+    CHECK_INT(n_rows(&cr_data_msg), 29 + 14);
     CHECK_INT(n_rows(&cr_id_msg), 29 + 3);
     CHECK_INT(n_rows(&cr_raw_msg), 21 + 2);
     CHECK_INT(n_rows(&cr_model_msg), 10 + 2);
