@@ -9,8 +9,11 @@
 #   make test-parquet  Parquet files beside DuckDB, parquet-wasm and hyparquet (installs them with npm)
 #   make test-kube     manifests of crank submit with a real kube-apiserver, which is compiled first (7 minutes of one core; kept in BUILD)
 #   make test-stores   S3 beside s3rver, and trainings on every stand-in of a store with random faults (SECONDS=N)
+#   make test-board    the page of crank board in Chromium (installs playwright-core with npm)
+#   make page        fetch the chart library of crank board with npm and build the page into crank
 #   make bench       rows per second on this machine
 #   make install     PREFIX (/usr/local) and DESTDIR as usual
+#   make deb         a Debian package of it: out/crank_VERSION_ARCH.deb
 BUILD  ?= build
 PREFIX ?= /usr/local
 MESON  ?= meson
@@ -22,6 +25,7 @@ all: $(BUILD)/build.ninja
 
 $(BUILD)/build.ninja:
 	@sh tools/deps.sh build
+	@sh tools/page.sh || true
 	@$(MESON) setup $(BUILD) --prefix $(PREFIX) $(SETUP)
 
 deps:
@@ -54,6 +58,13 @@ test-kube: all
 test-stores:
 	@sh tests/stores/run.sh $(BUILD) $(SECONDS)
 
+test-board:
+	@sh tests/browser/run.sh $(BUILD)
+
+page: $(BUILD)/build.ninja
+	@sh tools/page.sh $(BUILD)
+	@$(NINJA) -C $(BUILD) crank
+
 bench: all
 	@sh tools/bench.sh $(BUILD)
 
@@ -61,10 +72,13 @@ install: all
 	@$(MESON) configure $(BUILD) -Dprefix=$(PREFIX)
 	@DESTDIR="$(DESTDIR)" $(MESON) install -C $(BUILD) --no-rebuild --strip
 
+deb: all
+	@sh tools/deb.sh $(BUILD) out
+
 format:
 	@find src tests -name '*.[ch]' -exec clang-format -i {} +
 
 clean:
 	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-clang out/quickstart out/bench
 
-.PHONY: all deps quickstart test test-full test-faults test-extend test-arrow test-parquet test-kube test-stores bench install format clean
+.PHONY: all deps quickstart test test-full test-faults test-extend test-arrow test-parquet test-kube test-stores test-board page bench install deb format clean

@@ -18,6 +18,7 @@ lib() { # lib HEADER LINK
         cc -x c - -o /dev/null "-l$2"
 }
 
+have_font() { find /usr/share/fonts -name "$1" | grep -q .; }
 lib_pcre2() {
     printf '#define PCRE2_CODE_UNIT_WIDTH 8\n#include <pcre2.h>\nint main(void) { return 0; }\n' |
         cc -x c - -o /dev/null -lpcre2-8
@@ -44,6 +45,9 @@ for set_ in "${@:-build}"; do
         need nettle-dev lib nettle/sha2.h nettle
         need libcurl4-openssl-dev lib curl/curl.h curl
         need librdkafka-dev lib librdkafka/rdkafka.h rdkafka
+        need libmicrohttpd-dev lib microhttpd.h microhttpd
+        need nodejs have node
+        need npm have npm
         ;;
     test)
         need binutils have nm
@@ -68,6 +72,8 @@ for set_ in "${@:-build}"; do
         need python3-protobuf /usr/bin/python3 -c 'import google.protobuf'
         need nodejs have node
         need npm have npm
+        need chromium have chromium
+        need fonts-dejavu-core have_font DejaVuSans.ttf
         ;;
     *)
         echo "deps.sh: unknown set '$set_'; use build, test or full" >&2

@@ -1,7 +1,8 @@
 #!/bin/sh
 # test_full.sh [BUILD_DIR [STEP...]] - the full tier: the quick tier, then the same tests under
-# sanitizers and valgrind, several hosts, Slurm, stores beside another S3 server and with random faults, Parquet beside other implementations, faults, a toy of every kind added,
-# fuzzing, and the linters. Steps: quick products hosts slurm stores parquet faults extend asan tsan valgrind fuzz clang tidy cppcheck.
+# sanitizers and valgrind, several hosts, Slurm, stores beside another S3 server and with random faults, Parquet beside other implementations,
+# the page of crank board in a browser, faults, a toy of every kind added, fuzzing, and the linters.
+# Steps: quick products hosts slurm stores parquet board faults extend asan tsan valgrind fuzz clang tidy cppcheck.
 #
 # Every step runs, whatever the ones before it found. The last line adds up all cases; a step
 # without cases of its own (a linter, a fuzzer) is one case.
@@ -9,13 +10,13 @@ set -u
 cd "$(dirname "$0")/.."
 build=${1:-build}
 [ $# -eq 0 ] || shift
-[ $# -gt 0 ] || set -- quick products hosts slurm stores parquet faults extend asan tsan valgrind fuzz clang tidy cppcheck
+[ $# -gt 0 ] || set -- quick products hosts slurm stores parquet board faults extend asan tsan valgrind fuzz clang tidy cppcheck
 fuzz_seconds=${FUZZ_SECONDS:-30}
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
 sh tools/deps.sh build test full || exit 1
-for lock in tests/*/package-lock.json; do sh tools/npm.sh "${lock%/*}" || exit 1; done
+for lock in web/package-lock.json tests/*/package-lock.json; do sh tools/npm.sh "${lock%/*}" || exit 1; done
 ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 TSAN_OPTIONS=halt_on_error=1
 export ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS
@@ -76,6 +77,7 @@ stores() { # S3 beside s3rver; random faults on every stand-in
     or_skip sh tests/stores/run.sh "$build" "${FAULT_SECONDS:-120}"
 }
 parquet() { sh tests/parquet/run.sh "$build" && sh tests/arrow/run.sh "$build"; }
+board() { sh tests/browser/run.sh "$build"; }
 faults() { sh tools/test_faults.sh "$build"; }
 extend() { sh tools/test_extend.sh; }
 asan() {
@@ -134,7 +136,7 @@ skipped=0
 for step; do
     printf '\n== %s\n' "$step"
     case $step in
-    quick | products | hosts | slurm | stores | parquet | faults | extend | asan | tsan | fuzz | tidy) call=$step ;;
+    quick | products | hosts | slurm | stores | parquet | board | faults | extend | asan | tsan | fuzz | tidy) call=$step ;;
     valgrind | clang | cppcheck) call=${step}_ ;;
     *)
         echo "test_full.sh: no step '$step'" >&2

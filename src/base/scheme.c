@@ -16,12 +16,13 @@
 
 #define COPY(tool) "give a local path, and copy the files with " tool
 #define TABLE                                                                                      \
-    "give local Parquet files: export the table to them first, or import the result afterwards"
+    "only data (dataset_type: OdpsDataset) and predictions may be in tables; give the path of a "  \
+    "file or folder"
 
 const cr_scheme cr_schemes[] = {
     {"file", "a local file", "give the path alone", false},
-    {"odps", "a MaxCompute table", TABLE, false},
-    {"maxcompute", "a MaxCompute table", TABLE, false},
+    {"odps", "a MaxCompute table", TABLE, true},
+    {"maxcompute", "a MaxCompute table", "write it as odps://project/tables/table", false},
     {"kafka", "a Kafka topic", "topics are read as data only, with dataset_type: KafkaDataset",
      true},
     {"oss", "in Alibaba Cloud OSS", COPY("ossutil, or mount the bucket with ossfs"), false},

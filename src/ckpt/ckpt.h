@@ -159,6 +159,7 @@ typedef struct cr_ckpt_state {
     const char *version;       /* version of crank that wrote it; save fills it in */
     const char *cpu;           /* CPU level of the training; save fills it in */
     const char *extra;         /* free text of the caller; NULL: none */
+    const char *sessions;      /* of the reader (cr_loader_kept), as text; NULL: it has none */
     const char *split;         /* which rows are kept for evaluation, as text; NULL: not known */
     const char *train_metrics; /* state of the training metrics, as text; NULL: none */
 } cr_ckpt_state;

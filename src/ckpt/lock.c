@@ -34,6 +34,7 @@
 #include "base/file.h"
 #include "base/kill_point.h"
 #include "base/log.h"
+#include "ckpt/lock.h"
 
 #define LOCK_NAME "train.lock"
 #define MAX_TEXT  1024
@@ -282,4 +283,26 @@ void cr_ckpt_unlock(cr_ckpt_lock *l) {
     if (l->dir >= 0) close(l->dir);
     cr_arena_clear(&l->arena);
     cr_free(l);
+}
+
+cr_lock_state cr_ckpt_lock_look(const char *model_dir) {
+    cr_lock_state state = CR_LOCK_UNKNOWN;
+    cr_ckpt_lock l = {.fd = -1, .dir = -1};
+    struct flock f = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    owner o, me = myself();
+    cr_arena_init(&l.arena, 0);
+    l.path = cr_path_join(&l.arena, model_dir, LOCK_NAME);
+    bool kernel = cr_store_can(model_dir, CR_FS_LOCAL);
+    if (kernel) l.fd = open(l.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (kernel ? l.fd < 0 && errno == ENOENT : !cr_path_exists(l.path)) {
+        state = CR_LOCK_FREE; /* an owner removes its file */
+    } else if (l.fd >= 0 && fcntl(l.fd, F_OFD_GETLK, &f) == 0) {
+        if (f.l_type != F_UNLCK)
+            state = CR_LOCK_HELD;
+        else if (read_owner(&l, &o) && strcmp(o.host, me.host) == 0)
+            state = CR_LOCK_FREE; /* a process of another machine may hold a lock unseen */
+    }
+    if (l.fd >= 0) close(l.fd);
+    cr_arena_clear(&l.arena);
+    return state;
 }

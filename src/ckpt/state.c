@@ -86,6 +86,7 @@ void cr_ckpt_state_write(cr_buf *out, const cr_ckpt_state *s) {
     cr_jw_str(&w, "cpu", s->cpu);
     if (s->extra) cr_jw_str(&w, "extra", s->extra);
     if (s->split) cr_jw_str(&w, "split", s->split);
+    if (s->sessions) cr_jw_str(&w, "sessions", s->sessions);
     if (s->train_metrics) cr_jw_str(&w, "train_metrics", s->train_metrics);
     cr_jw_end(&w);
     cr_buf_char(out, '\n');
@@ -227,6 +228,7 @@ static cr_code fill_state(cr_arena *a, const char *path, const cr_json *j, cr_ck
     s->cpu = copy(a, cr_json_str(cr_json_get(j, "cpu")));
     s->extra = copy(a, cr_json_str(cr_json_get(j, "extra")));
     s->split = copy(a, cr_json_str(cr_json_get(j, "split")));
+    s->sessions = copy(a, cr_json_str(cr_json_get(j, "sessions")));
     s->train_metrics = copy(a, cr_json_str(cr_json_get(j, "train_metrics")));
     return CR_OK;
 }

@@ -29,7 +29,7 @@ static const cr_opt opts[] = {
     CR_OPT_CHECKPOINT(args, 0, "newest of model_dir"),
     CR_OPT_STR(args, predict_input_path, CR_O_REQUIRED | CR_O_PATHS, "PATHS", NULL,
                "rows to predict: files or quoted globs, with commas; - is standard input"),
-    CR_OPT_STR(args, predict_output_path, CR_O_REQUIRED | CR_O_PATH, "PATH", NULL,
+    CR_OPT_STR(args, predict_output_path, CR_O_REQUIRED | CR_O_PATH | CR_O_TABLE, "PATH", NULL,
                "folder of the result, or one file that ends in .csv, .csv.gz, "
                ".csv.zst, .parquet, .arrow or .feather; - is CSV to standard output"),
     CR_OPT_STR(args, reserved_columns, 0, "NAMES", "none",

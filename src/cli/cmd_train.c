@@ -6,15 +6,15 @@
 
 #include "base/cpu.h"
 #include "base/file.h"
-#include "cli/cli.h"
+#include "cli/board_watch.h"
 #include "comm/life.h"
 #include "obs/dll.h"
 
 typedef struct args {
     cr_config_flags config;
-    int64_t threads;
+    int64_t threads, board;
     bool continue_train, ignore_restore_optimizer;
-    const char *log_json, *log_format, *autocast, *strategy;
+    const char *log_json, *log_format, *autocast, *strategy, *mlflow;
 } args;
 
 static const cr_opt opts[] = {
@@ -36,6 +36,11 @@ static const cr_opt opts[] = {
     CR_OPT_STR(args, strategy, 0, "NAME", "from the config, or sync",
                "how workers and parameter servers work together: sync, half_async, async or geo; "
                "overrides the config"),
+    CR_OPT_(args, board, CR_O_INT, 0, CR_O_MAYBE, "[PORT]", "-1", "none", -1, 65535,
+            "serve a page of this run in the browser, at 127.0.0.1; 0 or none: 7878, or a free "
+            "port"),
+    CR_OPT_STR(args, mlflow, CR_O_PATH, "DIR", "none",
+               "keep this run in the folder DIR in MLflow's layout too"),
     CR_OPT_ACCEPT(args),
     CR_OPT_SET(args),
     CR_OPT_THREADS(args),
@@ -193,11 +198,20 @@ static cr_code run(cr_ui *ui, const void *flags) {
     if (a->strategy)
         add_set(ui, &o.config,
                 cr_arena_printf(&ui->arena, "train_config.servers.strategy='%s'", a->strategy));
+    cr_board_watch *w = CR_NEW(&ui->arena, cr_board_watch);
+    cr_err err;
+    bool first = ui->place.rank == 0;
+    if (first && (a->board != CR_NO_BOARD || a->mlflow)) {
+        if (cr_board_watch_init(w, &o.watch, a->board, a->mlflow, &err) != CR_OK)
+            return cr_ui_fail(ui, &err);
+        o.watch = cr_board_watch_of(w);
+    }
     cr_train_result *r = CR_NEW(&ui->arena, cr_train_result);
     cr_arena_init(&r->arena, 0);
     lines |= a->log_format != NULL;
     if (lines) signal(SIGPIPE, SIG_IGN); /* training needs no reader */
     cr_code code = cr_train(&o, r, &ui->diag);
+    cr_board_watch_clear(w);
     if (r->again) { /* the next generation of ranks says the rest */
         ui->exit_code = CR_EXIT_AGAIN;
     } else if (lines) { /* programs read stdout; the last line says what the table would */

@@ -30,6 +30,8 @@
     X(params)                                                                                      \
     X(diff)                                                                                        \
     X(align)                                                                                       \
+    X(board)                                                                                       \
+    X(report)                                                                                      \
     X(parquet)                                                                                     \
     X(ls)                                                                                          \
     X(cp)                                                                                          \
@@ -39,8 +41,10 @@
     X(zoo)                                                                                         \
     X(cruise)                                                                                      \
     X(scaffold)                                                                                    \
+    X(completion)                                                                                  \
     X(help)                                                                                        \
     X(version)                                                                                     \
+    X(manual)                                                                                      \
     X(reference)
 
 #define CR_CMD_DECLARE(c) extern const cr_cmd cr_cmd_##c;

@@ -227,6 +227,12 @@ static cr_code take_flag(walk *w, const cr_opt *o, const char *value, cr_err *er
     if (o->type == CR_O_BOOL && !value) {
         value = "true";
         w->last_bool = o->name;
+    } else if (!value && o->flags & CR_O_MAYBE) {
+        const char *next = w->i + 1 < w->argc ? w->argv[w->i + 1] : "";
+        int64_t x;
+        bool given = cr_parse_i64(next, strlen(next), &x);
+        value = given ? next : "0";
+        w->i += given;
     } else if (!value) {
         const char *next = w->i + 1 < w->argc ? w->argv[w->i + 1] : NULL;
         if (next && looks_like_flag(next))
@@ -388,6 +394,7 @@ cr_code cr_opt_parse(const cr_opt_spec *spec, int argc, char **argv, cr_arena *a
 
 static void take_path(const cr_opt *o, const char **value, cr_arena *arena, cr_diag *diag) {
     if (!*value) return;
+    if (o->flags & CR_O_TABLE && cr_scheme_rows(*value)) return;
     cr_loc at = {cr_arena_printf(arena, "--%s", o->name), 0, 0};
     const char *local = o->flags & CR_O_PATH ? cr_path_take(arena, *value, at, diag)
                                              : cr_paths_take(arena, *value, at, diag);

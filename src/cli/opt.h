@@ -31,8 +31,10 @@ enum {
     CR_O_STOP = 4,    /* reading ends here and nothing else is checked (--help) */
     CR_O_PATH = 8,    /* of STR and LIST: a path; cr_opt_paths makes it a local one */
     CR_O_PATHS = 16,  /* the same: a comma-separated list of globs */
+    CR_O_TABLE = 128, /* with PATH: or a table */
     CR_O_DOTTED = 64, /* of LIST: takes every flag with a dot in its name, as its text name=value */
     CR_O_JSON = 32,   /* of STR: a JSON object; one without its quotes is told */
+    CR_O_MAYBE = 256, /* of INT: the number may be left out; then it is 0 */
 };
 
 typedef struct cr_opt_list {

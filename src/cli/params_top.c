@@ -63,15 +63,18 @@ static int by_count(const void *pa, const void *pb) {
     return a->id < b->id ? -1 : a->id > b->id;
 }
 
-static void print_text(const known *v, int64_t n, int64_t all, const char *table) {
+/* shown: rows have a CTR accessor, which counts shows, and `last` says whether there is embedx_w */
+static void print_text(const known *v, int64_t n, int64_t all, const char *table, bool shown) {
     cr_ui_say("table %s: %lld ids have rows\n", table, (long long)all);
-    if (n > 0) cr_ui_say("  %20s  %12s  %10s  %10s\n", "id", "count", "last step", "row");
+    if (n > 0)
+        cr_ui_say("  %20s  %12s  %10s  %10s\n", "id", shown ? "shows" : "count",
+                  shown ? "embedx" : "last step", "row");
     for (int64_t i = 0; i < n; i++)
         cr_ui_say("  %20" PRId64 "  %12" PRId64 "  %10" PRId64 "  %10" PRId64 "\n", v[i].id,
                   v[i].count, v[i].last, v[i].row);
 }
 
-static void print_json(const known *v, int64_t n, int64_t all, const char *table) {
+static void print_json(const known *v, int64_t n, int64_t all, const char *table, bool shown) {
     cr_buf out;
     cr_jw w;
     cr_buf_init(&out);
@@ -83,8 +86,8 @@ static void print_json(const known *v, int64_t n, int64_t all, const char *table
     for (int64_t i = 0; i < n; i++) {
         cr_jw_obj(&w, NULL);
         cr_jw_i64(&w, "id", v[i].id);
-        cr_jw_i64(&w, "count", v[i].count);
-        cr_jw_i64(&w, "last_step", v[i].last);
+        cr_jw_i64(&w, shown ? "shows" : "count", v[i].count);
+        cr_jw_i64(&w, shown ? "embedx" : "last_step", v[i].last);
         cr_jw_i64(&w, "row", v[i].row);
         cr_jw_end(&w);
     }
@@ -121,6 +124,7 @@ cr_code cr_params_top(const cr_ckpt *c, const char *table, int64_t top, bool jso
     for (int64_t i = 0; i < n; i++)
         if (v[0][i] != NONE) ids[all++] = (known){v[0][i], v[1][i], v[2][i], v[3][i]};
     qsort(ids, (size_t)all, sizeof(*ids), by_count);
-    (json ? print_json : print_text)(ids, top < all ? top : all, all, table);
+    bool shown = cr_ckpt_find(c, cr_arena_printf(a, "state.%s.weight.delta_score", map));
+    (json ? print_json : print_text)(ids, top < all ? top : all, all, table, shown);
     return CR_OK;
 }

@@ -246,6 +246,10 @@ static void put_formatted(const char *fmt, va_list ap) {
 
 static bool muted; /* it is set once, before any thread starts */
 
+void cr_ui_flush(void) {
+    fflush(stdout);
+}
+
 void cr_ui_mute(void) {
     muted = true;
 }

@@ -116,8 +116,10 @@ typedef struct cr_data_conf {
     double eval_fraction;            /* ours; 0: the training data is not split */
     const char *eval_fraction_field; /* ours; "": rows are split */
     double sample_mask_prob;
-    bool use_farm_hash;           /* ours: hash_bucket_size by FarmHash Fingerprint64 */
-    bool use_rtp;                 /* ours: names in grouped sequences, see cr_group_sep */
+    bool use_farm_hash; /* ours: hash_bucket_size by FarmHash Fingerprint64 */
+    bool use_rtp;       /* ours: names in grouped sequences, see cr_group_sep */
+    bool is_orderby_partition;
+    const char *odps_data_quota_name, *odps_data_compression;
     int64_t max_bad_rows;         /* ours */
     int64_t min_file_bytes;       /* ours; smaller files are left out */
     bool unique_files;            /* ours */

@@ -137,6 +137,14 @@ typedef struct cr_reader_type {
     void (*raw_clear)(const cr_source *s, cr_raw *raw); /* frees raw->priv; NULL: there is none */
     /* what the wanted columns are, the same in all files */
     void (*kinds)(const cr_source *s, cr_colkind *out);
+    /* Of data whose rows have numbers only within a session: prepare makes the sessions, once for
+     * all processes, and writes what they need to know; kept is what a checkpoint has of an earlier
+     * run (NULL: nothing). open gets "+" and that text as paths in the process that called prepare,
+     * which keeps the sessions alive, and "-" and the text in the others. kept writes what a
+     * checkpoint is to have. NULL: there are no sessions. */
+    CR_CHECKED cr_code (*prepare)(cr_buf *out, const cr_data_conf *conf, const char *paths,
+                                  const cr_want *want, int n_want, const char *kept, cr_err *err);
+    void (*kept)(const cr_source *s, cr_buf *out);
     bool typed; /* the files say so themselves; else columns are text, or as asked for */
     const cr_reader_stream *stream; /* NULL: it reads files */
 } cr_reader_type;

@@ -9,13 +9,12 @@
 #ifndef CR_DATA_READER_LIST_H
 #define CR_DATA_READER_LIST_H
 
-#define CR_EXPORT_TABLES "export the tables as Parquet files and use ParquetDataset"
 /* clang-format off */
 #define CR_READERS(READ, LATER)                                                                    \
-    LATER(ODPS, "OdpsDataset", "MaxCompute tables through the storage API", CR_EXPORT_TABLES)      \
+    READ(ODPS, odps, "OdpsDataset", "MaxCompute tables through the storage API")                   \
     READ(PARQUET, parquet, "ParquetDataset", "Parquet files")                                      \
     READ(CSV, csv, "CsvDataset", "text files with one row per line")                               \
-    LATER(ODPS_V1, "OdpsDatasetV1", "MaxCompute tables through the tunnel", CR_EXPORT_TABLES)      \
+    READ(ODPS_V1, odps_v1, "OdpsDatasetV1", "MaxCompute tables through the tunnel")                \
     READ(KAFKA, kafka, "KafkaDataset", "Arrow batches from Kafka topics")                          \
     READ(SLOTS, slots, "SlotDataset", "text files of slot:value pairs, as PaddleRec reads them")   \
     READ(ARROW, arrow, "ArrowDataset", "Arrow files and streams")                                  \

@@ -267,7 +267,9 @@ static void old_runner(cr_pd *p) {
     bool infers = cr_pd_infers(cr_conf_find_text(p->runner.map, "class"));
     const char *dir =
         cr_pd_str(p, p->runner, infers ? "init_model_path" : "save_checkpoint_path", false);
-    int64_t epochs = cr_pd_int(p, p->runner, "epochs", infers ? 1 : CR_PD_REQUIRED, 1, 1000000);
+    bool online = cr_pd_online(p) && !infers;
+    int64_t epochs =
+        cr_pd_int(p, p->runner, "epochs", infers || online ? 1 : CR_PD_REQUIRED, 1, 1000000);
     int64_t every = cr_pd_int(p, p->runner, "save_checkpoint_interval", -1, -1, 1000000);
     int64_t print = cr_pd_int(p, p->runner, "print_interval", 20, 1, 1000000000);
     if (!dir) dir = "model_output";
@@ -336,7 +338,7 @@ static void new_runner(cr_pd *p) {
                                        "infer_thread_num",
                                        "batches_per_epoch"};
     static const char *const refused[] = {"use_save_data", "need_dump", "with_coordinator",
-                                          "warmup_model_path", "use_out_vec"};
+                                          "use_out_vec"};
     static const char *const devices[] = {"use_gpu", "use_xpu", "use_npu"};
     for (int i = 0; i < 3; i++)
         if (cr_pd_bool(p, p->runner, devices[i], false)) tell_device(p, devices[i], devices[i] + 4);
@@ -350,14 +352,25 @@ static void new_runner(cr_pd *p) {
     bool infers = p->o->part == CR_DIALECT_INFER;
     cr_pd_put(p, cr_pd_at(p, p->runner, infers ? "infer_load_path" : "model_save_path"),
               "model_dir: %s", cr_pd_names(p, &dir, 1));
-    int64_t epochs = cr_pd_int(p, p->runner, "epochs", infers ? 1 : CR_PD_REQUIRED, 1, 1000000);
+    bool online = cr_pd_online(p) && !infers;
+    int64_t epochs =
+        cr_pd_int(p, p->runner, "epochs", infers || online ? 1 : CR_PD_REQUIRED, 1, 1000000);
     int64_t print = cr_pd_int(p, p->runner, "print_interval", 100, 1, 1000000000);
     int64_t seed = cr_pd_int(p, p->runner, "seed", 12345, 0, INT64_MAX);
     cr_pd_put(p, p->runner.map->at,
-              "train_config: {num_epochs: %lld, save_checkpoints_epochs: 1, "
-              "log_step_count_steps: %lld, seed: %lld, use_tensorboard: false}",
-              (long long)epochs, (long long)print, (long long)seed);
+              "train_config: {log_step_count_steps: %lld, seed: %lld, use_tensorboard: false}",
+              (long long)print, (long long)seed);
+    if (online)
+        cr_pd_daily(p, dir);
+    else
+        cr_pd_put(p, p->runner.map->at,
+                  "train_config: {num_epochs: %lld, save_checkpoints_epochs: 1}",
+                  (long long)epochs);
     put_init(p, "model_init_path");
+    const char *warm = cr_pd_str(p, p->runner, "warmup_model_path", false);
+    if (warm && !infers)
+        cr_pd_put(p, cr_pd_at(p, p->runner, "warmup_model_path"),
+                  "train_config: {warmup_model_path: %s}", cr_pd_names(p, &warm, 1));
     for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
         cr_pd_idle(p, p->runner, idle[i]);
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
@@ -516,8 +529,9 @@ static cr_code paddle_rewrite(cr_conf_doc *doc, const cr_conf_entry *sign, const
         for (size_t i = 0; p.old && i < sizeof slides / sizeof *slides; i++)
             if (strcmp(slides[i].model, p.model->name) == 0) add_slides(&p, p.out, slides[i].steps);
         cr_pd_map root = {p.in, "the config"};
-        static const char *const top[] = {"mode", "table_parameters", "last_epoch",
-                                          "static_benchmark", "config_abs_dir"};
+        static const char *const top[] = {"mode", "last_epoch", "static_benchmark",
+                                          "config_abs_dir"};
+        if (!p.tables) cr_pd_idle(&p, root, "table_parameters");
         for (size_t i = 0; i < sizeof top / sizeof *top; i++)
             cr_pd_idle(&p, root, top[i]);
         /* a model that stopped at a mistake has not read all of its keys */

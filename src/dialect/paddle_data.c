@@ -353,7 +353,7 @@ static void new_data(cr_pd *p) {
                     "the log of users is read as sessions, which lie in '%s' and are not there; "
                     "'crank run -m' makes them",
                     sessions);
-    else if (train && data && *data)
+    else if (train && data && *data && !cr_pd_online(p))
         put_path(p, "train_input_path",
                  sessions ? sessions : cr_path_join(&p->doc->arena, dir, data),
                  cr_pd_at(p, p->runner, "train_data_dir"));

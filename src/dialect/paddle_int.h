@@ -9,6 +9,7 @@
  *   paddle_recall.c  the models: one function each
  *   paddle_runs.c   what `crank run` does, one after the other
  *   paddle_servers.c  training with parameter servers
+ *   paddle_tables.c   tables with an accessor, and training day by day
  *
  * PaddleRec has two kinds of config. The old one (releases 0.1.0 to 1.8.5) lists runners, phases
  * and datasets by name; the new one (2.0.0 and later) has one runner. A file is of the new kind
@@ -77,6 +78,7 @@ struct cr_pd {
     int64_t decay_rows;    /* decay_steps counts epochs of so many rows; 0: steps */
     int64_t rows_per_line; /* of the data; 0: one */
     bool sessions;         /* a line gives several rows, so that PaddleRec's batches are others */
+    bool tables;           /* table_parameters says what the table is */
     cr_loc data_at;
 };
 
@@ -138,6 +140,15 @@ const char *cr_pd_dense_names(cr_pd *p);
 void cr_pd_servers(cr_pd *p);
 /* Does a runner of the old kind train with several processes? */
 bool cr_pd_on_cluster(const cr_conf_node *runner);
+
+/* ---- paddle_tables.c ---- */
+/* cr_pd_accessor returns the keys of a feature for table_parameters.embedding, and in *width what
+ * the model reads of a row; NULL: there is no accessor. */
+const char *cr_pd_accessor(cr_pd *p, int64_t *width);
+/* cr_pd_online: is it a config of the online trainer, day by day? cr_pd_daily then writes
+ * train_config.daily, which saves into dir. */
+bool cr_pd_online(const cr_pd *p);
+void cr_pd_daily(cr_pd *p, const char *dir);
 
 /* ---- paddle_model.c ---- */
 /* cr_pd_find finds the model of p; NULL: it was told why there is none. */

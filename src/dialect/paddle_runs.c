@@ -153,7 +153,8 @@ static void new_run(cr_pd *p, bool infer, cr_paddle_run *r) {
     const char *data = cr_pd_str(p, p->runner, infer ? "test_data_dir" : "train_data_dir", true);
     *r = (cr_paddle_run){.infer = infer, .dir = dir ? dir : "model_output", .data = data};
     r->print_interval = cr_pd_int(p, p->runner, "print_interval", 100, 1, 1000000000);
-    r->epochs = cr_pd_int(p, p->runner, "epochs", infer ? 1 : CR_PD_REQUIRED, 1, 1000000);
+    bool counted = !infer && !cr_pd_online(p); /* else the passes of the days count */
+    r->epochs = cr_pd_int(p, p->runner, "epochs", counted ? CR_PD_REQUIRED : 1, 1, 1000000);
     r->batch =
         cr_pd_int(p, p->runner, infer ? "infer_batch_size" : "train_batch_size", 1, 1, 1000000000);
     r->first = cr_pd_int(p, p->runner, "infer_start_epoch", 0, 0, 1000000);

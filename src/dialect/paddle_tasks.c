@@ -213,11 +213,13 @@ void cr_pd_slot_dnn(cr_pd *p) {
     int64_t rows = cr_pd_int(p, p->hyper, "dict_dim", CR_PD_REQUIRED, 1, MAX_ROWS), n;
     int64_t dim = cr_pd_int(p, p->hyper, "sparse_feature_dim", CR_PD_REQUIRED, 1, 65536);
     const char *fc = cr_pd_widths(p, p->hyper, "layer_sizes", &n);
+    const char *table = cr_pd_accessor(p, &dim); /* its rows come with their ids */
+    if (!table) table = cr_arena_printf(&p->doc->arena, "hash_bucket_size: %lld", (long long)rows);
     for (int i = 0; i < p->n_ids; i++)
         cr_pd_feature(p, p->data_at,
-                      "id_feature: {feature_name: %s, expression: \"user:%s\", hash_bucket_size: "
-                      "%lld, embedding_dim: %lld, embedding_name: embedding}",
-                      cr_pd_names(p, &p->ids[i], 1), p->ids[i], (long long)rows, (long long)dim);
+                      "id_feature: {feature_name: %s, expression: \"user:%s\", %s, embedding_dim: "
+                      "%lld, embedding_name: embedding}",
+                      cr_pd_names(p, &p->ids[i], 1), p->ids[i], table, (long long)dim);
     cr_pd_put(p, p->model_at,
               "model_config: {feature_groups: [{group_name: all, feature_names: [%s]}], backbone: "
               "{blocks: [{name: deep, inputs: [{feature_group_name: all}], mlp: {hidden_units: "

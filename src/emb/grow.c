@@ -19,7 +19,7 @@
 #define PIECE       1024 /* keys that a thread takes at a time */
 
 static float *record_of(const cr_grow *g, int64_t row) {
-    return cr_table_row(&g->rows, row);
+    return g->brief ? cr_brief_record(g, row) : cr_table_row(&g->rows, row);
 }
 
 cr_code cr_grow_room(void **p, int64_t *cap, int64_t n, size_t size, cr_err *err) {
@@ -68,11 +68,12 @@ static cr_code extend(cr_grow *g, cr_err *err) {
 
 /* Finds a record for a new key: one that a dropped key had, or the next. */
 static cr_code take_row(cr_grow *g, int64_t *row, cr_err *err) {
+    int64_t most = g->brief ? GROW_BRIEF - 1 : CR_KEYMAP_ROWS;
     if (g->n_unused > 0) {
         *row = g->unused[g->n_unused - 1];
         return CR_OK;
     }
-    if (g->n_made > CR_KEYMAP_ROWS)
+    if (g->n_made > most)
         return cr_fail(err, CR_ERUN,
                        "table %s is full: it has %lld rows in this process; use more ranks, or "
                        "limit its rows",
@@ -84,13 +85,24 @@ static cr_code take_row(cr_grow *g, int64_t *row, cr_err *err) {
     return CR_OK;
 }
 
-cr_code cr_grow_new_row(cr_grow *g, int64_t key, int64_t *row, cr_err *err) {
-    CR_TRY(take_row(g, row, err));
-    CR_TRY(cr_keymap_add(&g->map, (uint64_t)key, *row, err));
+static void took_row(cr_grow *g) {
     if (g->n_unused > 0)
         g->n_unused--;
     else
         g->n_made++;
+}
+
+cr_code cr_grow_take_row(cr_grow *g, int64_t *row, cr_err *err) {
+    CR_TRY(take_row(g, row, err));
+    took_row(g);
+    return CR_OK;
+}
+
+cr_code cr_grow_new_row(cr_grow *g, int64_t key, int64_t *row, cr_err *err) {
+    if (g->brief) return cr_brief_add(g, key, true, row, err);
+    CR_TRY(take_row(g, row, err));
+    CR_TRY(cr_keymap_add(&g->map, (uint64_t)key, *row, err));
+    took_row(g);
     if (g->fill) g->fill[cr_grow_bucket(g, key)]++;
     if (g->notes) *grow_note_of(g, *row) = (grow_note){0, (uint32_t)g->now};
     cr_table_first(&g->rows, *row, cr_key_id(key), &g->init, g->seed);
@@ -114,17 +126,24 @@ cr_code cr_grow_make(cr_grow *g, int64_t key, float **record, cr_err *err) {
     return CR_OK;
 }
 
+void cr_grow_unused(int64_t **v, int64_t *n, int64_t *cap, int64_t row) {
+    if (*n == *cap) {
+        int64_t more = *cap ? 2 * *cap : 64;
+        *v = cr_realloc(*v, (size_t)*n * sizeof(int64_t), (size_t)more * sizeof(int64_t),
+                        "unused rows of a table");
+        *cap = more;
+    }
+    (*v)[(*n)++] = row;
+}
+
 bool cr_grow_drop(cr_grow *g, int64_t key) {
     int64_t row = cr_keymap_remove(&g->map, (uint64_t)key);
     if (row < 0) return false;
-    if (g->n_unused == g->cap_unused) {
-        int64_t cap = g->cap_unused ? 2 * g->cap_unused : 64;
-        g->unused = cr_realloc(g->unused, (size_t)g->n_unused * sizeof(int64_t),
-                               (size_t)cap * sizeof(int64_t), "unused rows of a table");
-        g->cap_unused = cap;
-    }
     if (g->fill) g->fill[cr_grow_bucket(g, key)]--;
-    g->unused[g->n_unused++] = row;
+    if (g->brief)
+        cr_brief_drop(g, row);
+    else
+        cr_grow_unused(&g->unused, &g->n_unused, &g->cap_unused, row);
     return true;
 }
 
@@ -190,6 +209,7 @@ cr_code cr_grow_learn(cr_grow *g, const int64_t *id, const uint32_t *seg, int64_
     void *room = g->row;
     g->learned = g->now;
     g->n_ids = 0;
+    if (g->brief) CR_TRY(cr_brief_settle(g, err));
     cr_code code = cr_grow_room(&room, &g->cap_row, n, sizeof(int64_t), err);
     g->row = room;
     CR_TRY(code);
@@ -207,6 +227,10 @@ void cr_grow_copy(const cr_grow *g, const int64_t *id, int64_t n, char *rows, si
     for (int64_t i = 0; i < n; i += SOME) {
         int64_t row[SOME], some = n - i < SOME ? n - i : SOME;
         find_some(g, id + i, some, row);
+        if (g->brief) {
+            cr_brief_copy(g, row, some, rows + (size_t)i * step, step);
+            continue;
+        }
         for (int64_t k = 0; k < some; k++)
             cr_fetch(record_of(g, row[k]), (int64_t)bytes, g->learns);
         for (int64_t k = 0; k < some; k++)
@@ -352,7 +376,12 @@ cr_code cr_grow_new(cr_grow **out, const cr_grow_opts *o, cr_err *err) {
     cr_keymap_init_mixed(&g->map);
     cr_keymap_init_mixed(&g->waits_at);
     cr_code code = cr_grow_buckets(g, o->shard, err);
-    if (code == CR_OK) code = cr_table_open(&g->rows, o->spec, err);
+    cr_table_spec spec = *o->spec;
+    if (g->rules.ctr.on) { /* its records are its own: the rules know nothing of them */
+        spec.D = cr_ctr_floats(&g->rules.ctr, spec.D - CR_CTR_HEAD, false);
+        spec.optim = NULL;
+    }
+    if (code == CR_OK) code = cr_table_open(&g->rows, &spec, err);
     if (code == CR_OK && keeps_notes(&g->rules)) {
         void *p;
         g->notes_range =
@@ -373,6 +402,10 @@ cr_code cr_grow_new(cr_grow **out, const cr_grow_opts *o, cr_err *err) {
                           .find = find,
                           .fetch = fetch,
                           .sink = {.ctx = g, .scratch = cr_table_scratch(&g->rows), .take = take}};
+    if (g->rules.ctr.on && cr_brief_open(g, err) != CR_OK) {
+        cr_grow_free(g);
+        return CR_ENOMEM;
+    }
     *out = g;
     return CR_OK;
 }
@@ -393,6 +426,7 @@ void cr_grow_free(cr_grow *g) {
     cr_free(g->out);
     cr_free(g->row);
     cr_free(g->order);
+    cr_brief_clear(g);
     cr_free(g);
 }
 
@@ -408,7 +442,8 @@ int64_t cr_grow_bytes(const cr_grow *g) {
     int64_t row =
         g->rows.stride * (int64_t)sizeof(float) + (g->notes ? (int64_t)sizeof(grow_note) : 0);
     return g->n_made * row + cr_keymap_bytes(&g->map) + cr_keymap_bytes(&g->waits_at) +
-           g->cap_waits * (int64_t)sizeof(grow_wait) + cr_sketch_bytes(&g->sketch);
+           g->cap_waits * (int64_t)sizeof(grow_wait) + cr_sketch_bytes(&g->sketch) +
+           (g->brief ? cr_brief_bytes(g) : 0);
 }
 
 int64_t cr_grow_row_bytes(const cr_grow_rules *r) {

@@ -15,6 +15,7 @@
 #ifndef CR_EMB_GROW_H
 #define CR_EMB_GROW_H
 
+#include "emb/ctr.h"
 #include "emb/keymap.h"
 #include "emb/owner.h"
 #include "emb/zch.h"
@@ -47,7 +48,8 @@ typedef struct cr_grow_rules {
      * (0: it may stay). 0: rows are never looked at. */
     int64_t interval, unseen, unseen_days;
     double decay, least;
-    float absent[2]; /* the weights of an id without a row: in evaluation, in training */
+    float absent[2];  /* the weights of an id without a row: in evaluation, in training */
+    cr_ctr_rules ctr; /* with an accessor (ctr_rows.c) there are no other rules */
 } cr_grow_rules;
 
 typedef struct cr_grow cr_grow;
@@ -110,6 +112,35 @@ bool cr_grow_drop(cr_grow *g, int64_t key);
  * at most. */
 int64_t cr_grow_bytes(const cr_grow *g);
 int64_t cr_grow_row_bytes(const cr_grow_rules *r);
+
+/* ---- tables with a CTR accessor (ctr_rows.c); their width is CR_CTR_HEAD + X ---- */
+
+/* cr_grow_ctr returns the accessor's rules; NULL: the table has none. */
+const cr_ctr_rules *cr_grow_ctr(const cr_grow *g);
+int64_t cr_grow_extended(const cr_grow *g); /* rows that have their second part */
+/* cr_grow_shrink ends a day for all rows; *gone becomes the number of those that went. */
+CR_CHECKED cr_code cr_grow_shrink(cr_grow *g, int64_t *gone, cr_err *err);
+/* cr_grow_listed lists the ids of the rows that a save of this mode has, by (id mod shards, id);
+ * the caller frees them. cr_grow_write adds the line of an id to out. When all are written,
+ * cr_grow_noted makes the changes that follow a save. cr_grow_read takes a row that cr_ctr_read
+ * has read, in the place of the one that the id may have; ids of other shards are left out. */
+CR_CHECKED cr_code cr_grow_listed(const cr_grow *g, cr_ctr_mode mode, int64_t shards, int64_t **ids,
+                                  int64_t *n, cr_err *err);
+void cr_grow_write(const cr_grow *g, int64_t id, cr_buf *out);
+void cr_grow_noted(cr_grow *g, cr_ctr_mode mode);
+CR_CHECKED cr_code cr_grow_read(cr_grow *g, int64_t id, const float *record, bool brief,
+                                cr_err *err);
+/* A plane of such rows in a checkpoint: the weights (-1), or floats that follow them. The second
+ * part of a brief row reads as zeros, and what is put there is dropped. row is that of cr_grow_at;
+ * false: it does not lie here. */
+typedef struct cr_ctr_plane {
+    const char *name;
+    int64_t width;
+} cr_ctr_plane;
+#define CR_CTR_PLANES 4
+cr_ctr_plane cr_ctr_plane_of(const cr_ctr_rules *r, int64_t X, int k);
+bool cr_grow_get(cr_grow *g, int64_t row, int plane, int64_t col, int64_t n, float *out);
+bool cr_grow_put(cr_grow *g, int64_t row, int plane, int64_t col, int64_t n, const float *in);
 
 /* ---- what a checkpoint keeps (grow_state.c) ---- */
 

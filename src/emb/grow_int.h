@@ -4,6 +4,8 @@
 #ifndef CR_EMB_GROW_INT_H
 #define CR_EMB_GROW_INT_H
 
+#include <pthread.h>
+
 #include "emb/grow.h"
 #include "emb/sketch.h"
 
@@ -30,6 +32,19 @@ typedef struct grow_cand {
     int64_t id, key;
     uint32_t count, last;
 } grow_cand;
+
+/* The brief rows of a table with an accessor: their numbers in the key map begin at GROW_BRIEF.
+ * Keys that have earned their second part wait in `due` until the gradients of a step are in;
+ * threads add to it one at a time. */
+#define GROW_BRIEF ((int64_t)1 << 31)
+typedef struct grow_brief {
+    cr_table rows;
+    int64_t n_made, *unused, n_unused, cap_unused;
+    pthread_mutex_t lock;
+    int64_t *due, n_due, cap_due;
+    uint64_t key; /* of the first values */
+    cr_err failed;
+} grow_brief;
 
 struct cr_grow {
     cr_table_spec spec;
@@ -69,6 +84,7 @@ struct cr_grow {
     int64_t *row, cap_row;
     /* while a state is saved or loaded: rows by their number, from `first` on */
     int64_t *order, n_order, first;
+    grow_brief *brief; /* NULL: no accessor */
     cr_owner owner;
 };
 
@@ -87,6 +103,27 @@ static inline uint32_t grow_add(uint32_t a, uint32_t b) {
 CR_CHECKED cr_code cr_grow_room(void **p, int64_t *cap, int64_t n, size_t size, cr_err *err);
 /* cr_grow_new_row makes the row of a key that has none. */
 CR_CHECKED cr_code cr_grow_new_row(cr_grow *g, int64_t key, int64_t *row, cr_err *err);
+/* cr_grow_take_row takes a record of g->rows: one that a dropped key had, or the next. */
+CR_CHECKED cr_code cr_grow_take_row(cr_grow *g, int64_t *row, cr_err *err);
+void cr_grow_unused(int64_t **v, int64_t *n, int64_t *cap, int64_t row);
+
+/* ctr_rows.c: what a table with an accessor does in the place of others. cr_brief_open makes the
+ * memory of its rows and sets its owner, _clear frees it. cr_brief_add makes the row of a key that
+ * has none, cr_brief_drop gives back the record of a row, cr_brief_copy copies its weights, and
+ * cr_brief_settle extends the rows that have earned it. */
+CR_CHECKED cr_code cr_brief_open(cr_grow *g, cr_err *err);
+void cr_brief_clear(cr_grow *g);
+CR_CHECKED cr_code cr_brief_add(cr_grow *g, int64_t key, bool brief, int64_t *row, cr_err *err);
+void cr_brief_drop(cr_grow *g, int64_t row);
+void cr_brief_copy(const cr_grow *g, const int64_t *row, int64_t n, char *rows, size_t step);
+CR_CHECKED cr_code cr_brief_settle(cr_grow *g, cr_err *err);
+int64_t cr_brief_bytes(const cr_grow *g);
+static inline float *cr_brief_record(const cr_grow *g, int64_t row) {
+    return row < GROW_BRIEF ? cr_table_row(&g->rows, row)
+                            : cr_table_row(&g->brief->rows, row - GROW_BRIEF);
+}
+/* The show of a row, in whole numbers. */
+uint32_t cr_brief_shows(const cr_grow *g, int64_t row);
 
 /* grow_rules.c. cr_grow_buckets sets up the buckets. cr_grow_arrive gives rows to those of the n
  * keys that have none, as the rules allow, and writes them to row. cr_grow_look looks at the rows

@@ -53,6 +53,10 @@ static cr_code put_in_order(cr_grow *g, told *out, cr_err *err) {
     for (int64_t i = 0; code == CR_OK && i < l.n; i++) {
         g->order[i] = l.v[i].row;
         out[i] = (told){.id = cr_key_id(l.v[i].key)};
+        if (g->brief) { /* whether it has its second part decides its memory: see take_in */
+            out[i].count = cr_brief_shows(g, l.v[i].row);
+            out[i].last = l.v[i].row < GROW_BRIEF;
+        }
         if (!g->notes) continue;
         out[i].count = grow_note_of(g, l.v[i].row)->count;
         out[i].last = grow_note_of(g, l.v[i].row)->last;
@@ -217,7 +221,8 @@ static cr_code take_in(cr_grow *g, int64_t id, int64_t i, int64_t count, int64_t
                        cr_err *err) {
     int64_t key = cr_key_of(id), row;
     if (!is_here(g, key)) return CR_OK;
-    CR_TRY(cr_grow_new_row(g, key, &row, err));
+    CR_TRY(g->brief ? cr_brief_add(g, key, last == 0, &row, err)
+                    : cr_grow_new_row(g, key, &row, err));
     if (g->notes)
         *grow_note_of(g, row) =
             (grow_note){count > UINT32_MAX ? UINT32_MAX : (uint32_t)count, (uint32_t)last};

@@ -68,6 +68,33 @@ typedef struct cr_grow_expiry_conf {
     int64_t interval_steps, unseen_steps, unseen_days;
     double decay_rate, least_score;
 } cr_grow_expiry_conf;
+/* CtrAccessor, and the rules of the two parts of its rows. */
+typedef struct cr_ctr_rule_conf {
+    cr_conf_base base;
+    double learning_rate, initial_g2sum, initial_range;
+    double beta1_decay_rate, beta2_decay_rate, ada_epsilon;
+    cr_floats weight_bounds; /* none, or two */
+} cr_ctr_rule_conf;
+typedef struct cr_ctr_sgd_conf {
+    cr_conf_base base;
+    cr_choice rule; /* conf: cr_ctr_rule_conf */
+} cr_ctr_sgd_conf;
+typedef struct cr_ctr_conf {
+    cr_conf_base base;
+    int pull; /* cr_ctr_form of op/ctr.h */
+    double embedx_threshold;
+    cr_ctr_sgd_conf *embed_sgd, *embedx_sgd; /* NULL: not given */
+    double nonclk_coeff, click_coeff;
+    double base_threshold, delta_threshold, delta_keep_days;
+    double show_click_decay_rate, delete_threshold, delete_after_unseen_days;
+    bool show_scale, sum_gradients, zero_init;
+    const char *click_field, *show_field;
+    int64_t slot; /* valid only if it is given (cr_conf_has) */
+} cr_ctr_conf;
+extern const cr_msg cr_ctr_msg;
+/* cr_ctr_rule_number returns the number of a rule, which is its cr_ctr_sgd of emb/ctr.h. */
+int cr_ctr_rule_number(const cr_choice *c);
+
 typedef struct cr_grow_conf {
     cr_conf_base base;
     uint64_t max_rows, bucket_rows; /* max_rows 0: not given */
@@ -77,6 +104,7 @@ typedef struct cr_grow_conf {
     double absent_value;
     bool counts;
     uint64_t expected_rows;
+    cr_ctr_conf *ctr_accessor; /* NULL: not given */
 } cr_grow_conf;
 extern const cr_msg cr_growing_msg;
 extern const cr_oneof cr_grow_policy_family;

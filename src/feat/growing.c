@@ -132,8 +132,26 @@ static const cr_field growing_fields[] = {
             "keep how often and when an id was seen, 8 bytes per row; crank params --top shows it"),
     CR_UINT64(cr_grow_conf, expected_rows, 0, CR_F_SPEED,
               "rows that crank check and the planner count with where there is no max_rows"),
+    CR_MSG(cr_grow_conf, ctr_accessor, &cr_ctr_msg, 0,
+           "rows count shows and clicks, which decide what they have and when they go"),
     CR_END,
 };
+
+/* An accessor has rules of its own for what comes and goes. */
+static void check_accessor(const cr_grow_conf *c, cr_diag *diag) {
+    static const char *const others[] = {"max_rows", "expiry", "absent_value", NULL};
+    const char *key = c->eviction_policy.m ? c->eviction_policy.m->key
+                      : c->admission.m     ? c->admission.m->key
+                                           : NULL;
+    for (int i = 0; !key && others[i]; i++)
+        if (cr_conf_has(c, others[i])) key = others[i];
+    if (key)
+        cr_diag_add(
+            diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, key),
+            "%s does not go with ctr_accessor, whose rows come with their first push and go "
+            "by delete_threshold and delete_after_unseen_days; remove one of the two",
+            key);
+}
 
 static void check(const void *self, cr_diag *diag) {
     const cr_grow_conf *c = self;
@@ -151,6 +169,7 @@ static void check(const void *self, cr_diag *diag) {
                     "%s lets rows go when the table is full, and without max_rows it never is; set "
                     "max_rows, or use expiry",
                     c->eviction_policy.m->key);
+    if (c->ctr_accessor) check_accessor(c, diag);
     if (c->expected_rows > CR_ZCH_MOST)
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "expected_rows"),
                     "expected_rows must be at most %" PRIu64, CR_ZCH_MOST);

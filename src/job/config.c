@@ -62,6 +62,10 @@ static const cr_field train_fields[] = {
     CR_MSG(cr_train_conf, grad_clipping, &cr_grad_clip_msg, 0, "limit dense gradients"),
     CR_MSG(cr_train_conf, delta_embedding_dump_config, &cr_delta_msg, 0,
            "dump the rows that changed, every so many steps or minutes"),
+    CR_STR(cr_train_conf, project_name, "", CR_F_OURS,
+           "name of the project, under which crank board and MLflow list the run"),
+    CR_STR(cr_train_conf, experiment_name, "", CR_F_OURS,
+           "name of the run there; else that of model_dir"),
     CR_UINT64(cr_train_conf, seed, 2026, CR_F_OURS,
               "start of every random number: first weights, dropout, order of rows"),
     CR_INT(
@@ -87,10 +91,12 @@ static const cr_field train_fields[] = {
     CR_STR(cr_train_conf, mirror_dir, NULL, CR_F_OURS | CR_F_PATH,
            "folder on a disk or a store that gets a copy of model_dir, after each checkpoint and "
            "at the end"),
-    CR_STR(cr_train_conf, project_name, NULL, CR_F_OURS, "name of the project, for logs"),
-    CR_STR(cr_train_conf, experiment_name, NULL, CR_F_OURS, "name of the run, for logs"),
     CR_MSG(cr_train_conf, servers, &cr_servers_msg, CR_F_OURS,
            "training with parameter servers, which crank launch --ps starts"),
+    CR_MSG(cr_train_conf, daily, &cr_daily_msg, CR_F_OURS,
+           "train day by day, in the place of train_input_path and num_epochs"),
+    CR_STR(cr_train_conf, warmup_model_path, NULL, CR_F_OURS | CR_F_PATH,
+           "folder of a text model (a base, or a checkpoint of daily) that a new run starts from"),
     CR_END,
 };
 
@@ -130,7 +136,19 @@ static void link_check(const cr_train_conf *c, cr_diag *diag) {
 
 static void train_check(const void *self, cr_diag *diag) {
     const cr_train_conf *c = self;
-    if (c->num_steps && c->num_epochs) {
+    if (c->daily && (c->num_steps || c->num_epochs)) {
+        const char *key = c->num_steps ? "num_steps" : "num_epochs";
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, key),
+                    "%s does not go with daily, which trains every pass from start_day to end_day "
+                    "once; remove it",
+                    key);
+    } else if (c->daily) {
+        if (c->save_checkpoints_epochs || cr_conf_has(c, "save_checkpoints_steps"))
+            cr_diag_add(diag, CR_SEV_WARN, CR_ECONF,
+                        cr_conf_at(c, c->save_checkpoints_epochs ? "save_checkpoints_epochs"
+                                                                 : "save_checkpoints_steps"),
+                        "checkpoints of daily follow passes: daily.checkpoint_per_pass counts");
+    } else if (c->num_steps && c->num_epochs) {
         cr_loc steps = cr_conf_at(c, "num_steps"), epochs = cr_conf_at(c, "num_epochs");
         bool other = steps.path && epochs.path && strcmp(steps.path, epochs.path) != 0;
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, steps,
@@ -283,6 +301,10 @@ void cr_root_finish(cr_root_conf *c, cr_arena *arena, cr_diag *diag) {
         (*part)->from = c->base.from;
     }
     cr_diag_clear(&quiet);
+    if (c->train_config->daily && diag->n_errors == 0) {
+        c->train_config->num_epochs = cr_daily_total(c->train_config->daily);
+        c->train_config->save_checkpoints_steps = c->train_config->save_checkpoints_epochs = 0;
+    }
     if (c->data_config->base.node) cr_data_conf_finish(c->data_config, arena, diag);
     if (*c->eval_input_path && c->data_config->eval_fraction > 0) {
         cr_loc at = cr_conf_at(c, "eval_input_path"); /* given as a flag it is meant for one run */

@@ -43,6 +43,35 @@ typedef struct cr_delta_conf {
     int quant_type; /* cr_delta_quant */
 } cr_delta_conf;
 extern const cr_msg cr_delta_msg;
+/* Training day by day (days_conf.c); crank only. */
+typedef struct cr_daily_conf {
+    cr_conf_base base;
+    const char *data_dir;
+    int64_t start_day, end_day; /* as 20260131 */
+    int64_t split_interval, split_per_pass;
+    int64_t checkpoint_per_pass, save_delta_frequency;
+    bool save_first_base, evaluate;
+    const char *data_donefile;
+    int64_t data_sleep_second, data_wait_second;
+    const char *output_dir;
+    int64_t shard_num;
+} cr_daily_conf;
+/* Pass k of a run, counted from 0: its day, its number in the day, from 1 on. */
+typedef struct cr_pass {
+    int64_t day, number;
+    bool ends_day;
+} cr_pass;
+cr_pass cr_daily_pass(const cr_daily_conf *c, int64_t k);
+/* cr_daily_find returns k of a day and a number; it may lie outside of the run. cr_daily_passes
+ * returns the passes of a day, cr_daily_total those of the run. */
+int64_t cr_daily_find(const cr_daily_conf *c, int64_t day, int64_t number);
+int64_t cr_daily_passes(const cr_daily_conf *c);
+int64_t cr_daily_total(const cr_daily_conf *c);
+/* cr_daily_folder returns folder i, below split_per_pass, of pass k. */
+const char *cr_daily_folder(const cr_daily_conf *c, int64_t k, int64_t i, cr_arena *a);
+/* cr_daily_checkpoint: is a checkpoint due after so many passes? */
+bool cr_daily_checkpoint(const cr_daily_conf *c, int64_t done);
+int64_t cr_day_after(int64_t day);
 
 typedef struct cr_train_conf {
     cr_conf_base base;
@@ -68,6 +97,7 @@ typedef struct cr_train_conf {
     cr_grad_clip_conf *grad_clipping;                  /* NULL: none */
     cr_delta_conf *delta_embedding_dump_config;        /* NULL: no dumps */
     /* crank only */
+    const char *project_name, *experiment_name; /* "": not given */
     uint64_t seed;
     int64_t lanes; /* power of two, 1..64 */
     bool save_in_background;
@@ -75,9 +105,10 @@ typedef struct cr_train_conf {
     int64_t max_steps_per_epoch;      /* 0: all data */
     double save_checkpoints_fraction; /* of an epoch; 0: none */
     bool keep_best_checkpoints;
-    const char *checkpoint_link, *mirror_dir;   /* "": none */
-    const char *project_name, *experiment_name; /* "": none */
-    cr_servers_conf *servers;                   /* NULL: not given */
+    const char *checkpoint_link, *mirror_dir; /* "": none */
+    cr_servers_conf *servers;                 /* NULL: not given */
+    cr_daily_conf *daily;                     /* NULL: not given; else its passes are the epochs */
+    const char *warmup_model_path;
 } cr_train_conf;
 
 typedef struct cr_eval_conf {
@@ -112,7 +143,7 @@ typedef struct cr_root_conf { /* EasyRecConfig */
     cr_model_conf *model_config;
 } cr_root_conf;
 
-extern const cr_msg cr_train_msg, cr_eval_msg, cr_export_msg, cr_servers_msg;
+extern const cr_msg cr_train_msg, cr_eval_msg, cr_export_msg, cr_servers_msg, cr_daily_msg;
 extern const cr_msg cr_root_msg;
 
 /* cr_root_finish is called once after binding. It applies cr_data_conf_finish and fills every

@@ -27,7 +27,6 @@ extern char **environ;
 #define NO_GPU       "crank runs models on CPUs as they are, and compiles nothing for GPUs"
 #define WHOLE        "an export is one folder with whole tables; --embedding_dtype says their type"
 #define NO_TILE      "a row of crank's predictions always holds its user features too"
-#define NO_ODPS      "MaxCompute tables are not read in this version; export them to Parquet files first"
 #define NO_ONLINE    "exports beside the training are not in this version; run crank export instead"
 #define NO_FEATUREDB "nothing is uploaded to FeatureDB in this version"
 
@@ -39,6 +38,10 @@ const cr_env cr_envs[] = {
      NULL, false},
     {"LOG_LEVEL", CR_ENV_TEXT, NULL, NULL,
      "`DEBUG`, `INFO`, `WARNING` or `ERROR`; `--log_level` wins", NULL, false},
+    {"CRANK_BOARD_TOKEN", CR_ENV_TEXT, NULL, NULL,
+     "the token that `crank board` asks for, of 16 letters and digits or more; not set: none on "
+     "this machine's own address, a random one on others",
+     NULL, false},
     {"TORCH_MANUAL_SEED", CR_ENV_COUNT, "train_config.seed", NULL,
      "the seed of a config that does not set `train_config.seed`; the config that training keeps "
      "remembers it there",
@@ -320,15 +323,31 @@ const cr_env cr_envs[] = {
      "exports of the dense weights while training goes on", NO_ONLINE, false},
     {"FBGEMM_MOMENTUM1_STATE_INIT_VALUE", CR_ENV_TEXT, NULL, NULL, "first state of sparse Adagrad",
      "use initial_accumulator_value of the optimizer", false},
-    {"ODPS_ENDPOINT", CR_ENV_TEXT, NULL, NULL, "address of MaxCompute", NO_ODPS, false},
-    {"ODPS_CONFIG_FILE_PATH", CR_ENV_TEXT, NULL, NULL, "file with the keys for MaxCompute", NO_ODPS,
+    {"ODPS_ENDPOINT", CR_ENV_TEXT, NULL, NULL,
+     "address of MaxCompute, as in `http://service.cn-hangzhou.maxcompute.aliyun.com/api`; needed "
+     "unless a file names it",
+     NULL, false},
+    {"ODPS_CONFIG_FILE_PATH", CR_ENV_TEXT, NULL, NULL,
+     "file with `access_id`, `access_key` and `end_point` for MaxCompute; else "
+     "`~/.odps_config.ini`",
+     NULL, false},
+    {"ODPS_REGION_NAME", CR_ENV_TEXT, NULL, NULL,
+     "region that requests to MaxCompute are signed for; else that of the address", NULL, false},
+    {"ODPS_STS_*", CR_ENV_TEXT, NULL, NULL,
+     "keys for MaxCompute that end: `ODPS_STS_ACCESS_KEY_ID`, `ODPS_STS_ACCESS_KEY_SECRET`, "
+     "`ODPS_STS_TOKEN`, or `ODPS_STS_ACCOUNT_FILE` with them as JSON",
+     NULL, false},
+    {"ODPS_BEARER_TOKEN*", CR_ENV_TEXT, NULL, NULL,
+     "a token for MaxCompute in place of keys, or `ODPS_BEARER_TOKEN_FILE` that holds it", NULL,
      false},
-    {"ODPS_TABLE_LIFECYCLE", CR_ENV_TEXT, NULL, NULL, "days that a made table lives", NO_ODPS,
-     false},
-    {"ODPS_DATA_QUOTA_NAME", CR_ENV_TEXT, NULL, NULL, "quota of table reads", NO_ODPS, false},
-    {"STORAGE_API_QUOTA_NAME", CR_ENV_TEXT, NULL, NULL, "quota of table reads", NO_ODPS, false},
-    {"TUNNEL_READ_TIMEOUT", CR_ENV_TEXT, NULL, NULL, "seconds that a table read waits", NO_ODPS,
-     false},
+    {"ODPS_TABLE_LIFECYCLE", CR_ENV_TEXT, NULL, NULL,
+     "days that a table lives which `crank predict` makes", NULL, false},
+    {"ODPS_DATA_QUOTA_NAME", CR_ENV_TEXT, NULL, NULL,
+     "quota with which predictions are written; reads have `data_config.odps_data_quota_name`",
+     NULL, false},
+    {"STORAGE_API_QUOTA_NAME", CR_ENV_TEXT, NULL, NULL, "the same, by its other name", NULL, false},
+    {"TUNNEL_READ_TIMEOUT", CR_ENV_TEXT, NULL, NULL, "seconds that a table read waits",
+     "a request ends after 30 s without a kilobyte per second, and is made again", false},
     {"USE_FSSPEC", CR_ENV_SWITCH, NULL, "0", "paths of other stores",
      "paths are local; copy the files, or mount the store", false},
     {"TZREC_KAFKA_OFFSETS_FOR_TIMES_BATCH_SIZE", CR_ENV_TEXT, NULL, NULL,

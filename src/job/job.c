@@ -339,6 +339,13 @@ static cr_code find_files(const cr_job *j, const cr_job_data *d, cr_diag *diag) 
     char **paths;
     size_t n;
     cr_err err;
+    const cr_scheme *scheme = cr_scheme_find(d->paths);
+    if (scheme && scheme->rows && strcmp(scheme->name, "odps") == 0) {
+        (void)cr_fail(&err, CR_ECONF,
+                      "it is %s, and %s reads files; set data_config.dataset_type to OdpsDataset",
+                      scheme->store, j->reader->name);
+        return cr_job_wrong_path(j->root, d->key, d->paths, &err, diag);
+    }
     cr_arena_init(&a, 0);
     cr_code code = check_stream(j, d, &err);
     if (code == CR_OK)
@@ -362,8 +369,52 @@ static cr_code find_files(const cr_job *j, const cr_job_data *d, cr_diag *diag) 
     return code;
 }
 
+/* Collective where the paths are new: the first rank makes the sessions that all read from. */
+static cr_code share_sessions(cr_job *j, const char *paths, const char **out, cr_diag *diag) {
+    for (int i = 0; i < j->n_sessions; i++)
+        if (strcmp(j->sessions[i].paths, paths) == 0) {
+            *out = j->sessions[i].text;
+            return CR_OK;
+        }
+    bool first = cr_job_is_first(j);
+    cr_arena *a = &j->cfg.arena;
+    cr_code code = CR_OK;
+    cr_err err = {0};
+    cr_buf b;
+    cr_buf_init(&b);
+    if (first) {
+        cr_buf_char(&b, '+');
+        code = j->reader->prepare(&b, j->root->data_config, paths, j->features->want,
+                                  j->features->n_want, j->kept_sessions, &err);
+        if (code != CR_OK) cr_diag_add(diag, CR_SEV_ERROR, code, err.at, "%s", err.msg);
+    }
+    code = cr_job_agree(j, code, NULL);
+    if (code == CR_OK && j->comm) {
+        int from = cr_comm_first(j->comm);
+        uint64_t n = b.n;
+        cr_comm_share(j->comm, &n, sizeof n, from);
+        if (!first) {
+            cr_buf_reserve(&b, n);
+            b.n = n;
+        }
+        cr_comm_share(j->comm, b.data, n, from);
+        if (!first) b.data[0] = '-';
+    }
+    if (code == CR_OK) {
+        struct cr_job_session *v = CR_NEW_N(a, struct cr_job_session, j->n_sessions + 1);
+        if (j->n_sessions) memcpy(v, j->sessions, (size_t)j->n_sessions * sizeof *v);
+        *out = cr_arena_strndup(a, b.data, b.n);
+        v[j->n_sessions++] = (struct cr_job_session){cr_arena_strdup(a, paths), *out};
+        j->sessions = v;
+    }
+    cr_buf_clear(&b);
+    return code;
+}
+
 cr_code cr_job_loader(cr_job *j, const cr_job_data *d, cr_loader **out, cr_diag *diag) {
-    if (d->key) CR_TRY(find_files(j, d, diag));
+    const char *paths = d->paths;
+    if (d->key && !j->reader->prepare) CR_TRY(find_files(j, d, diag));
+    if (j->reader->prepare) CR_TRY(share_sessions(j, d->paths, &paths, diag));
     int threads = cr_pool_threads(j->pool), workers = (int)j->root->data_config->num_workers;
     if (workers > threads) workers = threads;
     const cr_meet *m = j->meet;
@@ -372,7 +423,7 @@ cr_code cr_job_loader(cr_job *j, const cr_job_data *d, cr_loader **out, cr_diag 
     if (d->lanes) share = (cr_share){d->lanes[0], d->lanes[1], m->lane[m->n]};
     cr_loader_opts lo = {.conf = j->root->data_config,
                          .reader = j->reader,
-                         .paths = d->paths,
+                         .paths = paths,
                          .want = j->features->want,
                          .n_want = j->features->n_want,
                          .encode = cr_features_encode,

@@ -57,6 +57,13 @@ typedef struct cr_job {
     uint64_t
         first_weights;    /* digest of the files that a new training's weights are from; 0: none */
     const char *verified; /* a checkpoint that was compared with its digests when it was chosen */
+    /* data whose reader has sessions: what the checkpoint kept of them (NULL: nothing), and those
+     * that were made, by the paths of the config */
+    const char *kept_sessions;
+    struct cr_job_session {
+        const char *paths, *text;
+    } * sessions;
+    int n_sessions;
 } cr_job;
 typedef struct cr_job_opts {
     const cr_config_opts *config;
@@ -119,6 +126,8 @@ bool cr_job_is_sgd(const cr_job *j);
 /* cr_job_check_servers reports a training that is to use parameter servers and has none, or that
  * its strategy cannot do. */
 void cr_job_check_servers(const cr_job *j, cr_diag *diag);
+/* cr_job_check_ctr reports settings that do not go with tables that have a CTR accessor. */
+void cr_job_check_ctr(const cr_job *j, cr_diag *diag);
 /* cr_job_needs says which parts of a checkpoint an evaluation, export or prediction reads. Averages
  * lie with the optimizer state. */
 cr_ckpt_need cr_job_needs(const cr_job *j);

@@ -40,6 +40,7 @@ void cr_job_rules(cr_job *j, cr_diag *diag) {
          m->n_tables, "table", diag);
     for (int i = 0; i < m->n_tables; i++) {
         const cr_rule *r = &j->tables.v[j->tables.of[i]];
+        if (cr_feature_ctr(m->tables[i]->owner)) continue; /* it has rules of its own */
         m->tables[i]->optim = r->type;
         m->tables[i]->optim_conf = r->optim->conf;
         const cr_feature *f = m->tables[i]->owner;

@@ -36,6 +36,8 @@ typedef struct cr_watch {
     void (*progress)(void *ctx, const cr_progress *p);
     void *ctx;
     void (*begins)(void *ctx); /* the work begins, so earlier findings can be shown */
+    /* the logs in model_dir are open; only in the process that writes them */
+    void (*logs)(void *ctx, const char *model_dir);
     void (*stepped)(void *ctx, const cr_stepped *s); /* after every step */
     void (*epoch)(void *ctx, const cr_stepped *s);   /* an epoch has ended */
     /* after every batch of an evaluation; the metrics are those of the rows of this rank so far */

@@ -140,6 +140,20 @@ typedef struct grown {
     bool numbers; /* ids are numbers, which a table without ids has too */
 } grown;
 
+/* Moves floats of a table whose rows have an accessor; false: it is not one. */
+static bool moves_ctr(const grown *p, int64_t first, int64_t n, float *out, const float *in) {
+    cr_grow *g = p->t->table.owner->grow;
+    if (!cr_feature_ctr(p->t->owner)) return false;
+    for (int64_t i = 0, m; i < n; i += m) {
+        int64_t row = (first + i) / p->width, col = (first + i) % p->width;
+        m = p->width - col < n - i ? p->width - col : n - i;
+        if (in && g) (void)cr_grow_put(g, row, p->state, col, m, in + i);
+        if (out && (!g || !cr_grow_get(g, row, p->state, col, m, out + i)))
+            memset(out + i, 0, (size_t)m * sizeof(float));
+    }
+    return true;
+}
+
 static int64_t grown_part(const grown *p, int64_t first, int64_t i, int64_t n, cr_table **block,
                           int64_t *at, int64_t *col) {
     cr_grow *g = p->t->table.owner->grow;
@@ -151,6 +165,7 @@ static int64_t grown_part(const grown *p, int64_t first, int64_t i, int64_t n, c
 
 static void get_grown(void *ctx, int64_t first, int64_t n, float *out) {
     const grown *p = ctx;
+    if (moves_ctr(p, first, n, out, NULL)) return;
     for (int64_t i = 0, m, at, col; i < n; i += m) {
         cr_table *b;
         m = grown_part(p, first, i, n, &b, &at, &col);
@@ -167,6 +182,7 @@ static void get_grown(void *ctx, int64_t first, int64_t n, float *out) {
 
 static void put_grown(void *ctx, int64_t first, int64_t n, const float *in) {
     const grown *p = ctx;
+    if (moves_ctr(p, first, n, NULL, in)) return;
     for (int64_t i = 0, m, at, col; i < n; i += m) {
         cr_table *b;
         m = grown_part(p, first, i, n, &b, &at, &col);
@@ -239,13 +255,13 @@ static void add_parts(cr_ckpt_tensor *t, cr_arena *a, const cr_placing *p, int64
 static const cr_dtype types[] = {
     [0] = CR_DT_F32, [CR_HALF_BF16] = CR_DT_BF16, [CR_HALF_FP16] = CR_DT_F16};
 
-/* Adds a plane of a table that grows. */
+/* Adds a plane of a table that grows; width 0: it has one number per row. */
 static void add_grown(list *l, cr_arena *a, const cr_job *j, const char *name, cr_model_table *t,
-                      int state) {
+                      int state, int64_t width) {
     const cr_table *tab = &t->table;
-    bool rows = state >= 0 && state >= tab->optim->elem_state, saving = t->map_state.size > 0;
+    bool rows = width == 0, saving = t->map_state.size > 0;
     grown *p = CR_NEW(a, grown);
-    *p = (grown){t, rows ? 1 : tab->D, state, j->root->data_config->fg_mode == CR_FG_NONE};
+    *p = (grown){t, rows ? 1 : width, state, j->root->data_config->fg_mode == CR_FG_NONE};
     cr_ckpt_tensor *out = &l->v[l->n++];
     *out = (cr_ckpt_tensor){.name = name,
                             .n_dims = rows ? 1 : 2,
@@ -258,6 +274,22 @@ static void add_grown(list *l, cr_arena *a, const cr_job *j, const char *name, c
                             .ctx = p,
                             .optimizer = state >= 0};
     if (saving && tab->owner->placing) add_grown_parts(out, a, t, j->meet->n, p->width);
+}
+
+/* Adds what a table that grows keeps beside the weights. */
+static void add_grown_state(list *l, cr_arena *a, const cr_job *j, cr_model_table *t) {
+    const cr_optim_type *o = t->table.optim;
+    const char *name = t->table.name;
+    const cr_ctr_conf *ctr = cr_feature_ctr(t->owner);
+    for (int k = 0; ctr && k < CR_CTR_PLANES; k++) {
+        cr_ctr_plane p = cr_model_ctr_plane(t, k);
+        if (p.width > 0)
+            add_grown(l, a, j, cr_arena_printf(a, "state.%s.%s", name, p.name), t, k,
+                      p.width == 1 ? 0 : p.width);
+    }
+    for (int k = 0; !ctr && o && k < o->elem_state + o->row_state; k++)
+        add_grown(l, a, j, cr_arena_printf(a, "state.%s.%s", name, o->state_names[k]), t, k,
+                  k < o->elem_state ? t->table.D : 0);
 }
 
 /* Adds a plane of a table: state says which plane of optimizer state, -1 the weights. */
@@ -287,7 +319,7 @@ cr_ckpt_tensor *cr_job_tensors(cr_job *j, const cr_planes *t, cr_arena *a, int *
             max += t->count(t->ctx, m->graph.nodes[i]);
     for (int i = 0; i < m->n_tables; i++) {
         const cr_optim_type *o = m->tables[i]->table.optim;
-        max += 1 + (o ? o->elem_state + o->row_state : 0);
+        max += 1 + (o ? o->elem_state + o->row_state : 0) + CR_CTR_PLANES;
     }
     list l = {CR_NEW_N(a, cr_ckpt_tensor, max + 1), 0};
     for (int i = 0; i < m->graph.n; i++) {
@@ -307,11 +339,8 @@ cr_ckpt_tensor *cr_job_tensors(cr_job *j, const cr_planes *t, cr_arena *a, int *
         int first = l.n;
         if (m->tables[i]->grows) { /* its ids come first: they say which rows there are */
             l.n += cr_map_tensors(m->tables[i], t != NULL, a, l.v + l.n);
-            for (int p = -1; p < 0 || (t && o && p < o->elem_state + o->row_state); p++)
-                add_grown(&l, a, j,
-                          p < 0 ? tab->name
-                                : cr_arena_printf(a, "state.%s.%s", tab->name, o->state_names[p]),
-                          m->tables[i], p);
+            add_grown(&l, a, j, tab->name, m->tables[i], -1, tab->D);
+            if (t) add_grown_state(&l, a, j, m->tables[i]);
             continue;
         }
         if (tab->owner && !tab->owner->placing) continue; /* the owner saves its rows */

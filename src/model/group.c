@@ -410,6 +410,15 @@ static cr_group_out build_group(cr_build *b, const char *name, const group_opts 
                 ok = false;
                 continue;
             }
+            tables[i] = true;
+            if (cr_feature_ctr(f)) {
+                flush(b, &p, parts, &n_parts);
+                parts[n_parts] = cr_group_ctr(b, f, width, gc->embedding_name_suffix, o->kind);
+                ok = parts[n_parts++] && ok;
+                widths[i] = width;
+                names[i] = f->name;
+                continue;
+            }
             cr_model_table *t = cr_group_table(b, f, width, o->dim > 0 ? o->init : f->init_fn,
                                                gc->embedding_name_suffix, o->kind, false);
             p.tables[p.n] = t;
@@ -417,7 +426,6 @@ static cr_group_out build_group(cr_build *b, const char *name, const group_opts 
                                    .slot = cr_maps_slot(b->m, b->o->features, t, f),
                                    .mean = f->mean,
                                    .width = width};
-            tables[i] = true;
         } else if (f->dense_emb == CR_DENSE_PLAIN && o->project) {
             width = o->dim;
             flush(b, &p, parts, &n_parts);

@@ -57,6 +57,13 @@ void cr_grown_rest(cr_model_table *t);
 CR_CHECKED cr_code cr_grown_save(cr_model_table *t, const cr_meet *meet, cr_err *err);
 void cr_grown_saved(cr_model_table *t);
 const char *cr_grown_differ(const cr_feature *a, const cr_feature *b);
+/* ctr.c: features whose table has a CTR accessor. cr_ctr_differ says in what two of them differ;
+ * NULL: in nothing. cr_group_ctr returns what the model reads of such a feature, `width` columns;
+ * NULL after it reported a mistake. */
+cr_ctr_rules cr_ctr_rules_of(const cr_ctr_conf *c);
+const char *cr_ctr_differ(const cr_ctr_conf *p, const cr_ctr_conf *q);
+cr_node *cr_group_ctr(cr_build *b, const cr_feature *f, int64_t width, const char *suffix,
+                      const char *kind);
 CR_CHECKED cr_code cr_maps_alloc(cr_model *m, const cr_model_opts *o, cr_err *err);
 void cr_maps_clear(cr_model *m);
 /* cr_group_use: piece number `piece` of the lookup `node` reads the table. */

@@ -22,6 +22,14 @@ static bool add(cr_build *b, const cr_members *g, const cr_feature *f, cr_seq_si
                     f->name);
         return false;
     }
+    if (f->sparse && cr_feature_ctr(f)) {
+        cr_diag_add(
+            b->diag, CR_SEV_ERROR, CR_ECONF, f->at,
+            "feature '%s' has a ctr_accessor, whose rows are summed, and is in the sequence "
+            "group '%s'; use growing without ctr_accessor there",
+            f->name, g->name);
+        return false;
+    }
     cr_model_table *t =
         f->sparse ? cr_group_table(b, f, f->embedding_dim, f->init_fn, g->suffix, "", true) : NULL;
     s->tables[s->n] = t;

@@ -72,6 +72,10 @@ static cr_grow_rules grow_rules(const cr_grow_conf *c) {
         r.decay = c->expiry->decay_rate;
         r.least = c->expiry->least_score;
     }
+    if (c->ctr_accessor) {
+        r.ctr = cr_ctr_rules_of(c->ctr_accessor);
+        r.counts = false; /* rows have their shows */
+    }
     return r;
 }
 
@@ -133,7 +137,7 @@ const char *cr_grown_differ(const cr_feature *a, const cr_feature *b) {
            : x.interval != y.interval || x.unseen != y.unseen || x.decay != y.decay ||
                    x.least != y.least || x.unseen_days != y.unseen_days
                ? "expiry"
-               : NULL;
+               : cr_ctr_differ(a->grow->ctr_accessor, b->grow->ctr_accessor);
 }
 
 /* ---- training ---- */

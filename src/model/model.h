@@ -334,6 +334,12 @@ struct cr_model_type {
     void (*check)(const cr_model_conf *m, const void *conf, cr_diag *diag);
 };
 
+/* cr_feature_ctr returns the accessor of a feature's table (feat/config.h); NULL: it has none. */
+const struct cr_ctr_conf *cr_feature_ctr(const cr_feature *f);
+/* cr_model_ctr_rules returns the rules of a table that has one. */
+cr_ctr_rules cr_model_ctr_rules(const cr_model_table *t);
+/* cr_model_ctr_plane returns plane k of what its rows keep beside the weights (emb/grow.h). */
+cr_ctr_plane cr_model_ctr_plane(const cr_model_table *t, int k);
 /* cr_model_axis returns the axis of a sequence feature, cut to `most` steps (0: not cut).
  * cr_model_axis_also adds another feature that is read along it. */
 int cr_model_axis(cr_build *b, const cr_feature *f, int64_t most);

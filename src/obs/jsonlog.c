@@ -15,7 +15,7 @@
 
 struct cr_jsonlog {
     cr_logfile *files[MAX_FILES];
-    int n_files;
+    int n_files, rank;
     double started;
     cr_buf line;
     cr_jw w;
@@ -33,6 +33,10 @@ cr_code cr_jsonlog_add(cr_jsonlog *l, const char *path, cr_err *err) {
     CR_TRY(cr_logfile_open(&l->files[l->n_files], path, err));
     l->n_files++;
     return CR_OK;
+}
+
+void cr_jsonlog_rank(cr_jsonlog *l, int rank) {
+    l->rank = rank;
 }
 
 void cr_jsonlog_settle(cr_jsonlog *l) {
@@ -61,7 +65,7 @@ cr_jw *cr_jsonlog_begin(cr_jsonlog *l, const char *event) {
     cr_jw_str(&l->w, "event", event);
     cr_jw_f64(&l->w, "time", round_ms((double)t.tv_sec + 1e-6 * (double)t.tv_usec));
     cr_jw_f64(&l->w, "elapsed", round_ms(cr_now() - l->started));
-    cr_jw_i64(&l->w, "rank", 0);
+    cr_jw_i64(&l->w, "rank", l->rank);
     return &l->w;
 }
 

@@ -17,6 +17,8 @@ typedef struct cr_jsonlog cr_jsonlog;
  * with a warning. */
 cr_jsonlog *cr_jsonlog_new(void);
 CR_CHECKED cr_code cr_jsonlog_add(cr_jsonlog *l, const char *path, cr_err *err);
+/* cr_jsonlog_rank sets the rank that the lines name; it is 0 at first. */
+void cr_jsonlog_rank(cr_jsonlog *l, int rank);
 /* cr_jsonlog_settle makes the lines so far survive a kill, on every store. */
 void cr_jsonlog_settle(cr_jsonlog *l);
 void cr_jsonlog_close(cr_jsonlog *l);

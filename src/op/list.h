@@ -24,6 +24,7 @@
     X(conv)                                                                                        \
     X(cosine)                                                                                      \
     X(cross)                                                                                       \
+    X(ctr)                                                                                         \
     X(custom)                                                                                      \
     X(detach)                                                                                      \
     X(dice)                                                                                        \

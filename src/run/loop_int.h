@@ -59,6 +59,7 @@ typedef struct loop {
     double t0, logged;
     int64_t logged_step, observed_step;
     observer *ob;
+    rank_observer *rank_ob; /* of a rank above 0 */
     double told;            /* when the progress line last got a metric */
     cr_metric_result shown; /* that metric */
     cr_profile *prof;       /* NULL: none */
@@ -71,6 +72,7 @@ typedef struct loop {
     bool lost;           /* another run owns model_dir now */
     int64_t dumped;      /* step of the last dump (dump.c); -1: none */
     double next_dump;    /* when the next one is due */
+    const char *paths;   /* daily: the files of this pass, which may be none; NULL: not daily */
     int64_t save_every;  /* steps between checkpoints by save_checkpoints_fraction; 0: not used */
     cr_mirror *mirror;   /* NULL: none */
 } loop;
@@ -103,8 +105,9 @@ static inline bool epoch_is_full(const loop *l, int64_t more) {
 
 /* Is a checkpoint saved behind this step, which is this batch of its epoch (from 0)? */
 static inline bool saves_behind(const loop *l, int64_t step, int64_t batch) {
-    int64_t every = l->tc->save_checkpoints_batches;
-    return saves_at(l, step) || (every > 0 && batch % every == 0);
+    const cr_train_conf *tc = l->tc;
+    return saves_at(l, step) ||
+           (tc->save_checkpoints_batches > 0 && batch % tc->save_checkpoints_batches == 0);
 }
 
 static inline bool evaluates_at(const cr_train_conf *tc, int64_t step) {
@@ -119,6 +122,7 @@ static inline bool dumps_at(const cr_train_conf *tc, int64_t step) {
 
 /* Is a checkpoint saved after this many epochs? */
 static inline bool ends_save(const cr_train_conf *tc, int64_t epochs) {
+    if (tc->daily) return cr_daily_checkpoint(tc->daily, epochs);
     return tc->save_checkpoints_epochs > 0 && epochs % tc->save_checkpoints_epochs == 0;
 }
 
@@ -128,6 +132,16 @@ static inline bool is_over(const loop *l) {
            (l->tc->num_steps > 0 && l->step + 1 >= l->tc->num_steps) ||
            (l->tc->num_epochs > 0 && l->epoch >= l->tc->num_epochs);
 }
+
+/* ---- tell.c ---- */
+/* cr_loop_stats: of the data that is open; zeros: none is */
+void cr_loop_stats(const loop *l, cr_loader_stats *s);
+/* cr_loop_log_step writes the JSON line, the events and TorchEasyRec's line, when they are due;
+ * last: in any case */
+void cr_loop_log_step(loop *l, bool last);
+void cr_loop_tell(loop *l); /* the progress line */
+/* cr_loop_tell_step tells fn, one of l->o->watch; NULL: nobody */
+void cr_loop_tell_step(loop *l, void (*fn)(void *ctx, const cr_stepped *s));
 
 /* ---- save.c: checkpoints and their evaluations ----
  * All of it is collective, and all ranks get the same code; a failure has been reported to l->diag
@@ -165,6 +179,16 @@ CR_CHECKED cr_code cr_loop_prune(loop *l);
 void cr_loop_check_dump(loop *l);
 CR_CHECKED cr_code cr_loop_dump(loop *l);
 CR_CHECKED cr_code cr_loop_dump_last(loop *l);
+/* ---- days.c: training day by day. Its passes are the epochs. ----
+ * cr_days_find waits for the data of the next pass and sets l->paths; CR_ESTOP: a signal came. The
+ * others are collective. cr_days_resume makes the donefiles those of the passes before.
+ * cr_days_first saves what comes before the first pass, cr_days_evaluate evaluates the next pass
+ * before it is trained, and cr_days_end does what is due behind the pass that has just ended. */
+CR_CHECKED cr_code cr_days_find(loop *l);
+CR_CHECKED cr_code cr_days_resume(loop *l);
+CR_CHECKED cr_code cr_days_first(loop *l);
+CR_CHECKED cr_code cr_days_evaluate(loop *l);
+CR_CHECKED cr_code cr_days_end(loop *l);
 
 /* ---- links.c ---- */
 /* cr_loop_links gives every checkpoint of model_dir its second name (checkpoint_link). */

@@ -93,6 +93,9 @@ static void start_line(observer *o, int64_t step) {
     cr_jw_str(w, "model_dir", c->model_dir);
     cr_jw_str(w, "train_input_path", c->train_input_path);
     cr_jw_str(w, "eval_input_path", c->eval_input_path);
+    const cr_train_conf *t = c->train_config;
+    if (t->num_steps) cr_jw_i64(w, "num_steps", t->num_steps);
+    if (t->num_epochs) cr_jw_i64(w, "num_epochs", t->num_epochs);
     cr_jw_i64(w, "batch_size", c->data_config->batch_size);
     cr_jw_i64(w, "seed", (int64_t)c->train_config->seed);
     cr_jw_i64(w, "lanes", o->j->lanes);
@@ -158,6 +161,24 @@ void cr_observer_free(observer *o) {
 
 /* ---- steps ---- */
 
+static double to_ms(double seconds) {
+    return round(seconds * 1e3) / 1e3;
+}
+
+/* How far the training has come and where its time went, for those who watch it. */
+static void where_line(cr_jw *w, const observed *s) {
+    cr_jw_f64(w, "progress", round(s->progress * 1e6) / 1e6);
+    cr_jw_f64(w, "seconds_left", round(s->left * 10) / 10);
+    cr_jw_f64(w, "seconds.step", to_ms(s->step_s));
+    cr_jw_f64(w, "seconds.update", to_ms(s->update_s));
+    cr_jw_f64(w, "seconds.group", to_ms(s->group_s));
+    cr_jw_f64(w, "seconds.wait", to_ms(s->wait_s));
+    cr_jw_f64(w, "seconds.eval", to_ms(s->eval_s));
+    cr_jw_f64(w, "seconds.save", to_ms(s->save_s));
+    cr_jw_f64(w, "seconds.log", to_ms(s->log_s));
+    cr_jw_i64(w, "peak_memory_bytes", cr_peak_rss());
+}
+
 static void step_line(observer *o, const cr_trainer *t, const observed *s) {
     const cr_model *m = o->j->model;
     char key[300];
@@ -182,6 +203,7 @@ static void step_line(observer *o, const cr_trainer *t, const observed *s) {
         snprintf(key, sizeof key, "lr.g%d", i);
         cr_jw_f64(w, key, lr[i]);
     }
+    where_line(w, s);
     cr_jsonlog_end(o->log);
     cr_unified_step(o->unified, o->j, t, s, ips);
     o->last_rows = s->rows;
@@ -285,6 +307,52 @@ static void step_events(observer *o, const cr_trainer *t, const observed *s) {
 void cr_observer_step(observer *o, const cr_trainer *t, const observed *s) {
     step_line(o, t, s);
     if (o->events) step_events(o, t, s);
+}
+
+/* ---- other ranks ---- */
+
+struct rank_observer {
+    cr_jsonlog *log;
+    int64_t last_rows;
+    double last_seconds;
+};
+
+rank_observer *cr_rank_observer_new(const cr_job *j, int64_t step) {
+    rank_observer *o = cr_alloc(sizeof *o, "a log");
+    cr_arena a;
+    cr_err err;
+    cr_arena_init(&a, 0);
+    int rank = cr_comm_rank(j->comm);
+    const char *dir = j->root->model_dir,
+               *path = cr_path_join(&a, dir, cr_arena_printf(&a, "train_log.rank-%d.jsonl", rank));
+    o->log = cr_jsonlog_new();
+    cr_jsonlog_rank(o->log, rank);
+    if (cr_path_is_dir(dir) && cr_jsonlog_add(o->log, path, &err) != CR_OK) warn(&err, "JSON log");
+    cr_jw *w = cr_jsonlog_begin(o->log, "start");
+    if (step >= 0) cr_jw_i64(w, "from_step", step);
+    cr_jsonlog_end(o->log);
+    cr_arena_clear(&a);
+    return o;
+}
+
+void cr_rank_observer_step(rank_observer *o, const observed *s) {
+    double seconds = s->seconds - o->last_seconds;
+    cr_jw *w = cr_jsonlog_begin(o->log, "train");
+    cr_jw_i64(w, "epoch", s->epoch);
+    cr_jw_i64(w, "step", s->step);
+    cr_jw_i64(w, "train.rows", s->rows);
+    cr_jw_f64(w, "train.ips",
+              seconds > 0 ? round((double)(s->rows - o->last_rows) / seconds * 10) / 10 : NAN);
+    where_line(w, s);
+    cr_jsonlog_end(o->log);
+    o->last_rows = s->rows;
+    o->last_seconds = s->seconds;
+}
+
+void cr_rank_observer_free(rank_observer *o) {
+    if (!o) return;
+    cr_jsonlog_close(o->log);
+    cr_free(o);
 }
 
 /* ---- evaluations ---- */

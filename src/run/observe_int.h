@@ -24,7 +24,18 @@ typedef struct observed {
     int64_t step, epoch, rows;     /* rows: those of this run so far */
     double seconds;                /* time spent on training, without evaluation and checkpoints */
     const cr_eval_result *metrics; /* of training; NULL: none */
+    /* share of the whole training that is done, and seconds that the rest will take; NAN: not
+     * known */
+    double progress, left;
+    /* seconds of this run so far, by stage */
+    double step_s, update_s, group_s, wait_s, eval_s, save_s, log_s;
 } observed;
+/* The log of a rank above 0: model_dir/train_log.rank-N.jsonl, with its own speed, times and
+ * memory. A rank whose machine does not have model_dir writes none. */
+typedef struct rank_observer rank_observer;
+rank_observer *cr_rank_observer_new(const cr_job *j, int64_t step);
+void cr_rank_observer_step(rank_observer *o, const observed *s);
+void cr_rank_observer_free(rank_observer *o);
 /* cr_observer_step is called at steps that are logged. */
 void cr_observer_step(observer *o, const cr_trainer *t, const observed *s);
 void cr_observer_eval(observer *o, int64_t step, int64_t epoch, const cr_eval_result *r,

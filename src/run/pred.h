@@ -38,6 +38,8 @@ typedef struct cr_pred_type {
     const char *ext;         /* ending of a file in a folder: "csv" */
     const char *const *ends; /* endings of the names of single files, NULL-ended: ".csv.gz" */
     bool streams;            /* it can write to standard output */
+    /* does a path belong to this format, and is it no path of a file? NULL: no */
+    bool (*owns)(const char *path);
     /* shape is borrowed until free. */
     CR_CHECKED cr_code (*open)(cr_pred **out, const char *path, const cr_pred_shape *shape,
                                cr_err *err);

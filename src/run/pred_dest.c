@@ -28,6 +28,8 @@ bool cr_pred_is_stream(const char *output) {
 /* Returns the type that the ending of a single file stands for; NULL: output is a folder. */
 static const cr_pred_type *type_of_file(const char *output) {
     size_t n = strlen(output);
+    for (const cr_pred_type *const *t = cr_pred_types; *t; t++)
+        if ((*t)->owns && (*t)->owns(output)) return *t;
     if (cr_path_is_dir(output)) return NULL;
     for (const cr_pred_type *const *t = cr_pred_types; *t; t++)
         for (const char *const *end = (*t)->ends; *end; end++) {
@@ -63,6 +65,11 @@ cr_code cr_pred_dest_check(const char *output, const char *writer_type, const ch
     const cr_pred_type *told = NULL, *file = type_of_file(output);
     if (writer_type && *writer_type && !(told = find_type(writer_type, NULL)))
         return no_writer(writer_type, err);
+    if (told && told->owns && file != told)
+        return cr_fail(err, CR_EUSAGE,
+                       "--writer_type %s does not fit --predict_output_path %s; name a table, "
+                       "odps://project/tables/table, or leave it out",
+                       told->name, output);
     if (cr_pred_is_stream(output) && told && !told->streams)
         return cr_fail(err, CR_EUSAGE,
                        "%s cannot write to standard output, which gets CSV; name a file or folder "
@@ -206,7 +213,7 @@ cr_code cr_pred_dest_make(cr_pred_dest *d, const char *output, const char *write
     if (!file && !stream) d->dir = output;
     CR_TRY(set_path(d, output, part.number, err));
     snprintf(d->file, sizeof(d->file), "%s", d->path);
-    if (cr_pred_is_stream(output)) return CR_OK;
+    if (cr_pred_is_stream(output) || (d->type->owns && d->type->owns(output))) return CR_OK;
     /* the folder that holds the file */
     const char *slash = strrchr(d->path, '/');
     snprintf(d->in, sizeof(d->in), "%.*s", slash ? (int)(slash - d->path) : 1,
@@ -259,9 +266,11 @@ void cr_pred_dest_end(const cr_pred_dest *d) {
 }
 
 void cr_pred_dest_undo(const cr_pred_dest *d) {
-    if (!cr_pred_is_stream(d->path)) (void)!cr_file_remove(d->shown ? d->path : d->file, NULL);
+    if (!cr_pred_is_stream(d->path) && !d->type->owns)
+        (void)!cr_file_remove(d->shown ? d->path : d->file, NULL);
 }
 
 void cr_pred_dest_fail(const cr_pred_dest *d) {
-    if (d->made) (void)!cr_file_remove(d->in, NULL); /* this succeeds when it is empty */
+    if (d->made && !d->type->owns)
+        (void)!cr_file_remove(d->in, NULL); /* this succeeds when it is empty */
 }

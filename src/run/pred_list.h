@@ -11,7 +11,8 @@
 #define CR_WRITERS(X)                                                                              \
     X(csv)                                                                                         \
     X(parquet)                                                                                     \
-    X(arrow)
+    X(arrow)                                                                                       \
+    X(odps)
 
 #define CR_WRITER_DECLARE(w) extern const cr_pred_type cr_pred_##w;
 CR_WRITERS(CR_WRITER_DECLARE)

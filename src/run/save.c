@@ -93,6 +93,16 @@ void cr_loop_name(loop *l) {
              (long long)l->step);
 }
 
+static const char *sessions_of(const loop *l, cr_arena *a) {
+    cr_buf b;
+    if (!l->data) return NULL; /* a pass without files */
+    cr_buf_init(&b);
+    cr_loader_kept(l->data, &b);
+    const char *text = b.n ? cr_arena_strndup(a, b.data, b.n) : NULL;
+    cr_buf_clear(&b);
+    return text;
+}
+
 /* Where a stream stands; NULL: the data is files. */
 static const char *places_of(const loop *l, cr_arena *a) {
     cr_buf text;
@@ -117,6 +127,7 @@ static cr_ckpt_state state_of(const loop *l, cr_arena *a) {
                        .lanes = l->j.lanes,
                        .extra = cr_train_stream(&l->j, l->total_bytes, a),
                        .split = cr_train_split(&l->j, a),
+                       .sessions = sessions_of(l, a),
                        .stopped = l->saved_by_signal,
                        .train_metrics = cr_train_metrics_save(l->tm, a)};
     cr_trainer_save(l->t, &s);

@@ -4,6 +4,7 @@
  * (docs/guide/training.md lists the differences). A checkpoint holds everything the loop depends
  * on, so that a run that was killed and continued ends with the same bytes.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@
 #include "comm/life.h"
 #include "conf/conf.h"
 #include "job/placing.h"
+#include "job/text_model.h"
 #include "run/loop_int.h"
 
 /* ---- start ---- */
@@ -118,13 +120,14 @@ static cr_code restore(loop *l, const char *path) {
 
 /* Finds mistakes before any file is touched. */
 static cr_code may_start(loop *l) {
-    if (!*l->c->train_input_path)
+    if (!*l->c->train_input_path && !l->tc->daily)
         return cr_diag_err(l->diag, &(cr_err){.code = CR_ECONF,
                                               .msg = "train_input_path is not set; give it in the "
                                                      "config or with --train_input_path"});
     cr_job_check_ema(&l->j, l->diag);
     cr_job_check_servers(&l->j, l->diag);
     cr_loop_check_dump(l);
+    cr_job_check_ctr(&l->j, l->diag);
     return cr_diag_code(l->diag);
 }
 
@@ -136,15 +139,36 @@ static cr_code take_dir(loop *l) {
 
 /* The training data from a position on. */
 static cr_job_data rows_from(const loop *l, cr_data_pos pos) {
-    return (cr_job_data){.paths = l->c->train_input_path,
+    bool daily = l->tc->daily;
+    return (cr_job_data){.paths = daily ? l->paths : l->c->train_input_path,
                          .key = "train_input_path",
                          .side = CR_TRAIN_ROWS,
                          .batch_size = l->j.batch,
-                         .n_epochs = l->tc->num_epochs,
+                         .n_epochs = daily ? pos.epoch + 1 : l->tc->num_epochs,
                          .mask = true,
                          .shuffle = l->c->data_config->shuffle,
                          .drop_remainder = l->c->data_config->drop_remainder,
                          .start = pos};
+}
+
+/* Opens the training data at the position of the loop; a pass without files has none. */
+static cr_code open_data(loop *l) {
+    if (l->paths && !*l->paths) return CR_OK;
+    cr_job_data d = rows_from(l, l->pos);
+    d.places = l->resume ? l->before.places : NULL;
+    d.ids = &l->files;
+    d.trace = cr_profile_trace(l->prof);
+    return cr_job_loader(&l->j, &d, &l->data, l->diag);
+}
+
+/* A new training begins with what the config says. */
+static cr_code begin(loop *l) {
+    CR_TRY(cr_job_begin(&l->j, l->t, l->o->ignore_restore_optimizer, l->diag));
+    const char *warm = l->tc->warmup_model_path;
+    int64_t files = l->tc->daily ? l->tc->daily->shard_num : CR_SHARD_NUM;
+    if (!*warm) return CR_OK;
+    CR_INFO("Loading the text model %s", warm);
+    return cr_text_model_load(&l->j, warm, files, l->diag);
 }
 
 /* Turns save_checkpoints_fraction into steps. */
@@ -152,7 +176,7 @@ static cr_code find_save_every(loop *l) {
     double share = l->tc->save_checkpoints_fraction;
     cr_loader_stats s;
     if (share == 0) return CR_OK;
-    cr_loader_get_stats(l->data, &s);
+    cr_loop_stats(l, &s);
     int64_t steps = (s.total_rows + l->j.batch - 1) / l->j.batch, most = l->tc->max_steps_per_epoch;
     if (most > 0 && (steps == 0 || steps > most)) steps = most;
     l->save_every = (int64_t)(share * (double)steps);
@@ -174,144 +198,52 @@ static cr_code start(loop *l) {
         cr_train_metrics_new(&l->tm, &l->j, cr_trainer_lanes(l->t), &err) != CR_OK ||
         (cr_job_eval_paths(&l->j) && cr_evaluator_new(&l->ev, &l->j, &err) != CR_OK))
         return cr_diag_err(l->diag, &err);
+    if (l->resume) { /* its sessions are wanted before any data is opened */
+        cr_ckpt_state s;
+        if (cr_ckpt_read_state(&l->j.cfg.arena, l->resume, &s, NULL) == CR_OK)
+            l->j.kept_sessions = s.sessions;
+    }
     if (l->ev) CR_TRY(cr_evaluator_probe(l->ev, cr_job_eval_paths(&l->j), l->diag));
     l->total_bytes = cr_train_bytes(&l->j);
-    CR_TRY(l->resume ? restore(l, l->resume)
-                     : cr_job_begin(&l->j, l->t, l->o->ignore_restore_optimizer, l->diag));
-    cr_job_data d = rows_from(l, l->pos);
-    d.places = l->resume ? l->before.places : NULL;
-    d.ids = &l->files;
+    CR_TRY(l->resume ? restore(l, l->resume) : begin(l));
+    if (l->tc->daily) CR_TRY(cr_days_resume(l));
+    if (l->tc->daily && !is_over(l)) CR_TRY(cr_days_find(l));
+    if (l->tc->daily && is_over(l)) l->paths = "";
     l->prof = cr_job_profile(&l->j, l->tc->is_profiling,
                              cr_path_join(&l->j.cfg.arena, l->c->model_dir, "trace.json"));
-    d.trace = cr_profile_trace(l->prof);
-    CR_TRY(cr_job_loader(&l->j, &d, &l->data, l->diag));
+    CR_TRY(open_data(l));
     CR_TRY(find_save_every(l));
     if (writes(l) && *l->tc->mirror_dir)
         l->mirror = cr_mirror_new(l->c->model_dir, l->tc->mirror_dir);
-    if (l->resume)
+    bool same =
+        !l->tc->daily || l->pos.unit > 0 || l->pos.row > 0; /* else they are of a new pass */
+    if (l->resume && same)
         cr_train_compare(&l->j, &l->before, l->resume, l->total_bytes,
                          cr_file_ids_digest(&l->files), l->ev, l->diag);
     cr_counter_init(&l->counter, l->j.features, "train", &l->j.cfg.arena);
     l->counter.meet = l->j.meet;
-    if (writes(l) && cr_observer_new(&l->ob, &l->j, l->o, l->step, &err) != CR_OK)
+    if (!writes(l)) return CR_OK;
+    if (cr_observer_new(&l->ob, &l->j, l->o, l->step, &err) != CR_OK)
         return cr_diag_err(l->diag, &err);
+    if (l->o->watch.logs) l->o->watch.logs(l->o->watch.ctx, l->c->model_dir);
     return CR_OK;
 }
 
 /* Collective: do all ranks read the same files? */
 static cr_code same_data(loop *l) {
     CR_TRY(cr_job_alike_first(&l->j, l->diag));
-    CR_TRY(
-        cr_job_alike_files(&l->j, "train_input_path", l->c->train_input_path, &l->files, l->diag));
+    if (!l->paths || *l->paths)
+        CR_TRY(cr_job_alike_files(&l->j, l->paths ? "daily.data_dir" : "train_input_path",
+                                  l->paths ? l->paths : l->c->train_input_path, &l->files,
+                                  l->diag));
     return l->ev ? cr_evaluator_alike(l->ev, cr_job_eval_paths(&l->j), l->diag) : CR_OK;
-}
-
-/* ---- reporting ---- */
-
-/* Writes the JSON line and events. None is ever left out, so that logs of equal runs are equal. */
-static void observe(loop *l, bool last) {
-    if (l->observed_step == l->step || (!last && l->step % l->tc->log_step_count_steps != 0))
-        return;
-    observed s = {.step = l->step,
-                  .epoch = l->in_epoch,
-                  .rows = l->res->rows,
-                  .seconds = cr_now() - l->t0 - l->res->eval_s - l->res->save_s - l->res->log_s,
-                  .metrics = cr_train_metrics_result(l->tm)};
-    double t0 = cr_now(), span = cr_trace_begin(cr_profile_trace(l->prof));
-    if (l->ob) cr_observer_step(l->ob, l->t, &s);
-    cr_profile_span(l->prof, CR_STAGE_LOG, span);
-    l->res->log_s += cr_now() - t0;
-    l->observed_step = l->step;
-}
-
-/* Logs TorchEasyRec's line, at most once a second; the last one always. */
-static void log_step(loop *l, bool last) {
-    observe(l, last);
-    double now = cr_now();
-    const double *lr;
-    if (l->logged_step == l->step ||
-        (!last && (l->step % l->tc->log_step_count_steps != 0 || now - l->logged < 1)))
-        return;
-    cr_buf b;
-    cr_buf_init(&b);
-    for (int k = 0, n = cr_trainer_lrs(l->t, &lr); k < n; k++)
-        cr_buf_printf(&b, " lr_g%d:%.5f", k, lr[k]);
-    for (int k = 0; k < l->j.model->n_losses; k++)
-        cr_buf_printf(&b, " %s:%.5f", l->j.model->losses[k].name, cr_trainer_loss(l->t, k));
-    cr_buf_printf(&b, " total_loss: %.5f", cr_trainer_total(l->t));
-    cr_train_metrics_text(l->tm, &b);
-    CR_INFO("Training Epoch %lld: %lldit [%.2fit/s]%s", (long long)l->in_epoch, (long long)l->step,
-            (double)l->res->steps / (now - l->t0), b.data);
-    cr_buf_clear(&b);
-    l->logged = now;
-    l->logged_step = l->step;
-}
-
-static void tell(loop *l) {
-    if (!l->o->watch.progress) return;
-    double spent = cr_now() - l->t0, done = 0;
-    if (l->tc->num_steps > 0)
-        done = (double)l->res->steps / (double)(l->res->steps + l->tc->num_steps - l->step);
-    else {
-        cr_loader_stats s;
-        cr_loader_get_stats(l->data, &s);
-        double n = (double)l->tc->num_epochs, rows = (double)s.total_rows;
-        if (rows > 0) { /* the share of the rows that were left when this run began */
-            double now = rows * (double)l->pos.epoch + (double)l->pos.rows;
-            done = (double)l->res->rows / (rows * n - now + (double)l->res->rows);
-        } else if (l->total_bytes > 0) {
-            done = (double)s.bytes / ((double)l->total_bytes * n);
-        }
-    }
-    cr_progress p = {.stage = "train",
-                     .step = l->step,
-                     .n_steps = l->tc->num_steps,
-                     .epoch = l->epoch,
-                     .n_epochs = l->tc->num_epochs,
-                     .rows = l->res->rows,
-                     .rows_per_s = spent > 0 ? (double)l->res->rows / spent : 0,
-                     .loss = cr_trainer_total(l->t),
-                     .seconds_left = done > 0 && done <= 1 ? spent * (1 - done) / done : -1};
-    /* not in every step, since computing a metric takes longer than a step should */
-    if (cr_now() - l->told >= 0.1) {
-        const cr_eval_result *r = cr_train_metrics_result(l->tm);
-        if (r->n == 0) r = l->res->has_eval ? &l->res->eval : NULL;
-        const cr_metric_result *m = r ? cr_main_metric(r) : NULL;
-        l->shown = m ? *m : (cr_metric_result){0};
-        l->told = cr_now();
-    }
-    p.metric = l->shown.name;
-    p.metric_value = l->shown.value;
-    l->o->watch.progress(l->o->watch.ctx, &p);
-}
-
-/* Metric k of training, for those who watch. */
-static const char *metric_of(void *of, int k, double *value) {
-    const cr_eval_result *r = cr_train_metrics_result(((loop *)of)->tm);
-    if (k >= r->n) return NULL;
-    *value = r->v[k].value;
-    return r->v[k].name;
-}
-
-static void tell_step(loop *l, void (*fn)(void *ctx, const cr_stepped *s)) {
-    if (!fn) return;
-    cr_loader_stats stats;
-    cr_loader_get_stats(l->data, &stats);
-    cr_stepped s = {.epoch = l->in_epoch,
-                    .batch = l->n_batches - 1,
-                    .rows = l->last_rows,
-                    .loss = cr_trainer_total(l->t),
-                    .wait_s = stats.wait_s,
-                    .metric = metric_of,
-                    .of = l};
-    fn(l->o->watch.ctx, &s);
 }
 
 /* ---- the loop ---- */
 
 /* Counts features over an epoch, or over the part of it that a run has read. */
 static void count_features(loop *l) {
-    if (cr_counter_take(&l->counter, l->data, l->epoch, l->step) && l->ob)
+    if (l->data && cr_counter_take(&l->counter, l->data, l->epoch, l->step) && l->ob)
         cr_observer_features(l->ob, &l->counter);
 }
 
@@ -354,7 +286,7 @@ static void skip_rest(loop *l) {
 static void next_epoch(loop *l) {
     bool full = epoch_is_full(l, 0);
     if (!lost_one(l)) count_features(l);
-    if (l->n_batches > 0) tell_step(l, l->o->watch.epoch);
+    if (l->n_batches > 0) cr_loop_tell_step(l, l->o->watch.epoch);
     cr_train_metrics_epoch(l->tm);
     l->n_batches = 0;
     cr_trainer_epoch_end(l->t);
@@ -365,7 +297,8 @@ static void next_epoch(loop *l) {
 
 static cr_code end_epoch(loop *l) {
     next_epoch(l);
-    if (l->step < 0) return no_rows(l);
+    if (l->tc->daily) CR_TRY(cr_days_end(l));
+    if (l->step < 0) return l->tc->daily ? CR_OK : no_rows(l);
     return ends_save(l->tc, l->epoch) ? cr_loop_save(l, false) : CR_OK;
 }
 
@@ -377,7 +310,8 @@ static void take_batch(loop *l, batch_of *out) {
         l->next = (batch_of){0};
         return;
     }
-    *out = (batch_of){.taken = true};
+    *out = (batch_of){.taken = true, .done = !l->data};
+    if (!l->data) return; /* a pass without files */
     if (epoch_is_full(l, 0)) {
         out->done = l->tc->num_epochs > 0 && l->epoch + 1 >= l->tc->num_epochs;
         return;
@@ -419,10 +353,10 @@ static cr_code make_step(loop *l, cr_batch *b) {
     if (l->j.comm) l->sent += cr_comm_sent(l->j.comm) - sent;
     l->n_batches++;
     l->last_rows = rows;
-    log_step(l, false);
+    cr_loop_log_step(l, false);
     cr_profile_end(l->prof, l->step);
-    tell(l);
-    tell_step(l, l->o->watch.stepped);
+    cr_loop_tell(l);
+    cr_loop_tell_step(l, l->o->watch.stepped);
     return CR_OK;
 }
 
@@ -691,6 +625,22 @@ static cr_code keep_config(loop *l) {
     return write_config(l, &err) == CR_OK ? CR_OK : cr_diag_err(l->diag, &err);
 }
 
+/* Collective: opens the data of the next pass when one has ended. */
+static cr_code next_pass(loop *l, bool *done) {
+    if (!l->tc->daily || !*done || is_over(l)) return CR_OK;
+    *done = false;
+    if (l->data) cr_loader_free(l->data);
+    l->data = NULL;
+    cr_file_ids_clear(&l->files);
+    cr_code code = agreed(l, cr_days_find(l));
+    if (code == CR_ESTOP && l->step >= 0) CR_TRY(cr_loop_save(l, true));
+    CR_TRY(code);
+    CR_TRY(agreed(l, open_data(l)));
+    if (*l->paths)
+        CR_TRY(cr_job_alike_files(&l->j, "daily.data_dir", l->paths, &l->files, l->diag));
+    return cr_days_evaluate(l);
+}
+
 static cr_code run(loop *l) {
     l->t0 = cr_now();
     CR_TRY(catch_up(l));
@@ -699,6 +649,10 @@ static cr_code run(loop *l) {
     if (l->resume && stop) return stopped(l);
     cr_early_stop_init(&l->patience, &l->j, l->step, &l->j.cfg.arena);
     CR_TRY(agreed(l, keep_config(l)));
+    if (l->tc->daily && !is_over(l)) {
+        CR_TRY(cr_days_first(l));
+        CR_TRY(cr_days_evaluate(l));
+    }
     for (bool done = false; !done && !is_over(l);) {
         batch_of take;
         if (cr_trainer_has_rounds(l->t)) {
@@ -708,6 +662,7 @@ static cr_code run(loop *l) {
             CR_TRY(cr_job_agree(&l->j, code, &stop));
             if (!stop && !signal) {
                 CR_TRY(cr_loop_poll(l));
+                CR_TRY(next_pass(l, &done));
                 continue;
             }
             CR_TRY(cr_loop_dump_last(l));
@@ -731,6 +686,7 @@ static cr_code run(loop *l) {
         CR_TRY(cr_job_agree(&l->j, code, &stop));
         if (!stop) {
             CR_TRY(cr_loop_poll(l));
+            CR_TRY(next_pass(l, &done));
             continue;
         }
         CR_TRY(cr_loop_dump_last(l));
@@ -739,12 +695,17 @@ static cr_code run(loop *l) {
     }
     if (cr_early_stop_due(&l->patience)) tell_early_stop(l);
     if (l->res->steps > 0)
-        log_step(l, true);
+        cr_loop_log_step(l, true);
     else if (!l->res->early_stop)
         CR_WARN("nothing left to train: the checkpoint is at step %lld already; to go on, raise "
                 "train_config.%s, which is %lld",
-                (long long)l->step, l->tc->num_steps > 0 ? "num_steps" : "num_epochs",
-                (long long)(l->tc->num_steps > 0 ? l->tc->num_steps : l->tc->num_epochs));
+                (long long)l->step,
+                l->tc->daily           ? "daily.end_day"
+                : l->tc->num_steps > 0 ? "num_steps"
+                                       : "num_epochs",
+                (long long)(l->tc->daily           ? l->tc->daily->end_day
+                            : l->tc->num_steps > 0 ? l->tc->num_steps
+                                                   : l->tc->num_epochs));
     CR_TRY(cr_loop_dump_last(l));
     /* this also covers a kill between the last step and here */
     bool moved = l->res->steps > 0 || l->epoch != l->saved_epoch || l->saved_by_signal;
@@ -815,8 +776,8 @@ cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
         cr_code copied = mirror_end(&l);
         if (code == CR_OK) code = copied;
         res->seconds = cr_now() - l.t0;
-        cr_loader_stats s = {0};
-        if (l.data) cr_loader_get_stats(l.data, &s);
+        cr_loader_stats s;
+        cr_loop_stats(&l, &s);
         res->bad_rows = s.bad_rows;
         res->data_wait_s = s.wait_s;
         cr_trainer_times tt = cr_trainer_get_times(l.t);
@@ -842,6 +803,7 @@ cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
     cr_ckpt_room_clear(&l.saving.room);
     cr_file_ids_clear(&l.files);
     cr_observer_free(l.ob);
+    cr_rank_observer_free(l.rank_ob);
     cr_mirror_free(l.mirror);
     cr_profile_free(l.prof);
     cr_evaluator_free(l.ev);

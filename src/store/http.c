@@ -66,7 +66,8 @@ static bool take_data(void *ctx, const void *p, size_t n, int status) {
         t->r->got += n;
         return true;
     }
-    t->too_large = n > MOST_BODY - t->r->body.n;
+    size_t most = t->q->most ? t->q->most : MOST_BODY;
+    t->too_large = n > most - t->r->body.n;
     if (!t->too_large) cr_buf_add(&t->r->body, p, n);
     return !t->too_large;
 }

@@ -31,6 +31,7 @@ typedef struct cr_http_req {
      * sends a request again when one that waited in the pool turns out to be closed */
     bool once;
     bool negotiate; /* the ticket of Kerberos is shown (SPNEGO) */
+    size_t most;    /* bytes of a body that is kept in the answer; 0: those of http.c */
 } cr_http_req;
 
 typedef struct cr_http_res {
@@ -57,7 +58,7 @@ size_t cr_http_decode(char *text, size_t n);
 
 /* ---- what the plug-in has ---- */
 
-#define CR_HTTP_ABI 3
+#define CR_HTTP_ABI 4
 
 typedef struct cr_http_call {
     const cr_http_req *req;

@@ -27,11 +27,12 @@ static const char *jobs_dir(cr_arena *a) {
 
 cr_code cr_jobs_keep(cr_submit *s, const char *id, cr_err *err) {
     char stamp[32];
-    time_t t = time(NULL);
+    struct timespec t;
     struct tm local;
     cr_buf text;
     cr_jw w;
-    localtime_r(&t, &local);
+    clock_gettime(CLOCK_REALTIME, &t);
+    localtime_r(&t.tv_sec, &local);
     strftime(stamp, sizeof stamp, "%Y-%m-%d %H:%M:%S", &local);
     const char *dir = jobs_dir(s->a), *config = cr_path_dir(s->a, s->o->config.path);
     const char *commit = cr_client_line(s->a, config, "git rev-parse HEAD");
@@ -44,6 +45,7 @@ cr_code cr_jobs_keep(cr_submit *s, const char *id, cr_err *err) {
     cr_jw_str(&w, "config", cr_path_join(s->a, s->here, s->o->config.path));
     cr_jw_str(&w, "commit", commit ? commit : "");
     cr_jw_str(&w, "submitted", stamp);
+    cr_jw_str(&w, "nanoseconds", cr_arena_printf(s->a, "%09ld", t.tv_nsec));
     cr_jw_end(&w);
     cr_buf_char(&text, '\n');
     const char *name = cr_arena_printf(s->a, "%s.json", cr_path_base(s->dir));
@@ -91,7 +93,8 @@ static bool read_record(cr_arena *a, const char *dir, const char *name, cr_job_r
                                .folder = text_of(a, j, "folder"),
                                .config = text_of(a, j, "config"),
                                .commit = text_of(a, j, "commit"),
-                               .submitted = text_of(a, j, "submitted")};
+                               .submitted = text_of(a, j, "submitted"),
+                               .nanoseconds = text_of(a, j, "nanoseconds")};
         out->id = newest_id(a, out);
     }
     cr_json_free(j);
@@ -102,6 +105,7 @@ static bool read_record(cr_arena *a, const char *dir, const char *name, cr_job_r
 static int by_time(const void *x, const void *y) {
     const cr_job_record *a = x, *b = y;
     int c = strcmp(a->submitted, b->submitted);
+    if (c == 0) c = strcmp(a->nanoseconds, b->nanoseconds);
     return c ? c : strcmp(a->name, b->name);
 }
 

@@ -35,7 +35,8 @@ CR_CHECKED cr_code cr_submit_run(const cr_submit_opts *o, cr_submit_result *res,
 typedef struct cr_job_record {
     const char *name; /* of the folder: deepfm_202601311200 */
     const char *id;   /* the newest that the client gave; "": none */
-    const char *backend, *folder, *config, *commit, *submitted;
+    const char *backend, *folder, *config, *commit;
+    const char *submitted, *nanoseconds; /* a second, and the rest of it */
 } cr_job_record;
 /* cr_jobs_load reads all records, oldest first. */
 CR_CHECKED cr_code cr_jobs_load(cr_arena *a, cr_job_record **out, int *n, cr_err *err);

@@ -475,13 +475,21 @@ static void check_job(report *r, const cr_check_opts *o, cr_folder kind, cr_buf 
     }
     const cr_root_conf *root = r->j.root;
     int64_t want = o->sample_rows > 0 ? o->sample_rows : 10000;
-    if (!*root->train_input_path)
+    const cr_daily_conf *daily = root->train_config->daily;
+    const char *train =
+        daily ? cr_daily_folder(daily, 0, 0, &r->j.cfg.arena) : root->train_input_path;
+    cr_job_check_ctr(&r->j, diag);
+    if (!*train)
         cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, CR_NOWHERE,
                     "train_input_path is not set: the data was not looked at");
-    else if (has_data(r, kind, root->train_input_path))
+    else if (daily && !cr_path_is_dir(train))
+        cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, cr_conf_at(daily, "data_dir"),
+                    "%s, the first folder of daily, is not there yet: the data was not looked at",
+                    train);
+    else if (has_data(r, kind, train))
         r->samples[r->n_samples++] = (sample){.name = "train",
                                               .key = "train_input_path",
-                                              .paths = root->train_input_path,
+                                              .paths = train,
                                               .side = CR_TRAIN_ROWS};
     const char *eval = cr_job_eval_paths(&r->j);
     if (eval && has_data(r, kind, eval))

@@ -168,7 +168,7 @@ same() { # same A B [OPTION OF DIFF...]
     done
     fail "$one and $two differ"
 }
-same_but_logs() { same "$1" "$2" -x 'events.out.*' -x train_log.jsonl -x feature_counts.json; }
+same_but_logs() { same "$1" "$2" -x 'events.out.*' -x 'train_log*.jsonl' -x feature_counts.json; }
 differ() { if diff -r "$1" "$2" >/dev/null 2>&1; then fail "$1 and $2 are equal"; fi; }
 is_there() { [ -e "$1" ] || fail "$1 is missing"; }
 is_gone() { [ ! -e "$1" ] || fail "$1 is there"; }

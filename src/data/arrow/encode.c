@@ -60,7 +60,7 @@ void cr_arrow_body_node(cr_arrow_body *b, const uint8_t *valid, int64_t n) {
     add_i64(&b->nodes, nulls);
     size_t size = nulls ? (size_t)(n + 7) / 8 : 0;
     uint8_t *bits = cr_arena_zalloc(&b->scratch, size + 1);
-    for (int64_t i = 0; size && i < n; i++)
+    for (int64_t i = 0; valid && size && i < n; i++)
         if (valid[i]) bits[i >> 3] = (uint8_t)(bits[i >> 3] | 1u << (i & 7));
     cr_arrow_body_buffer(b, bits, size);
 }

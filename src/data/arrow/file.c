@@ -24,6 +24,8 @@ enum { E_VERSION, E_SCHEMA, E_DICTS, E_BATCHES };
 
 #define AT(f) ((cr_loc){(f)->path, 0, 0})
 
+static const uint8_t none[16]; /* in place of bytes that could not be read */
+
 cr_code cr_arrow_wrong(cr_err *err, const cr_arrow_file *f, int64_t at, int why, const char *fmt,
                        ...) {
     char msg[400], where[40] = "";
@@ -118,10 +120,10 @@ static cr_code take_msg(cr_arrow_file *f, cr_arrow_msg m, int64_t *n_body, int *
 
 /* Reads the length in front of a message at `at`; *n 0: the end of the stream. */
 static cr_code message_at(cr_arrow_file *f, int64_t at, int64_t *head, int64_t *n, cr_err *err) {
-    const uint8_t *p = NULL;
+    const uint8_t *p = none;
     *n = 0;
     *head = 8;
-    if (f->size - at < 4) return CR_OK;
+    if (f->size - at < (f->partial ? 8 : 4)) return CR_OK;
     int64_t here = f->size - at < 8 ? 4 : 8;
     CR_TRY(bytes_at(f, at, here, &p, err));
     int32_t first = cr_flat_i32(p);
@@ -134,16 +136,25 @@ static cr_code message_at(cr_arrow_file *f, int64_t at, int64_t *head, int64_t *
     return CR_OK;
 }
 
+/* Is all of a message there? Of one that makes no sense, whoever reads it tells. */
+static bool is_whole(const cr_arrow_file *f, cr_arrow_msg m) {
+    if (m.n_meta > f->size - (m.body - m.n_meta)) return false;
+    cr_flat b = {f->mem + m.body - m.n_meta, (size_t)m.n_meta, false};
+    int64_t n = cr_flat_int(&b, cr_flat_root(&b), M_BODY, 8, true, 0);
+    return b.bad || n < 0 || n <= f->size - m.body;
+}
+
 static cr_code read_stream(cr_arrow_file *f, int64_t at, cr_err *err) {
     while (at < f->size) {
         int64_t head, n, n_body;
         int kind;
         CR_TRY(message_at(f, at, &head, &n, err));
         if (n == 0) {
-            f->ended = f->size - at >= 4;
+            f->ended = f->size - at >= (f->partial ? 8 : 4);
             break;
         }
         cr_arrow_msg m = {.at = at, .n_meta = n, .body = at + head + n};
+        if (f->partial && !is_whole(f, m)) break;
         CR_TRY(bytes_at(f, at + head, n, &m.meta, err));
         CR_TRY(take_msg(f, m, &n_body, &kind, err));
         if (!f->schema.v) return WRONG(at, "the stream does not begin with a schema");
@@ -179,7 +190,7 @@ static cr_code read_blocks(cr_arrow_file *f, const cr_flat *b, cr_flat_vec v, in
 }
 
 static cr_code read_footer(cr_arrow_file *f, cr_err *err) {
-    const uint8_t *p = NULL;
+    const uint8_t *p = none;
     if (f->size < 24)
         return WRONG(-1, "an Arrow file of %lld bytes is cut short", (long long)f->size);
     CR_TRY(bytes_at(f, f->size - 10, 10, &p, err));
@@ -203,7 +214,7 @@ static cr_code read_footer(cr_arrow_file *f, cr_err *err) {
 }
 
 static cr_code read_messages(cr_arrow_file *f, cr_err *err) {
-    const uint8_t *p = NULL;
+    const uint8_t *p = none;
     int64_t n = f->size < 8 ? f->size : 8;
     CR_TRY(bytes_at(f, 0, n, &p, err));
     if (n >= 6 && memcmp(p, MAGIC, 6) == 0) return read_footer(f, err);
@@ -246,6 +257,7 @@ static cr_arrow_file *new_file(const char *path, const cr_arrow_opts *opts) {
     f->path = cr_arena_strdup(&f->arena, path);
     f->budget = opts && opts->budget ? opts->budget : DEFAULT_BUDGET;
     if (opts && opts->schema) f->schema = *opts->schema;
+    f->partial = opts && opts->partial;
     return f;
 }
 

@@ -94,6 +94,7 @@ typedef struct cr_arrow_opts {
     size_t budget; /* the most that one buffer may need in memory; 0: 4 GiB */
     /* of a stream that does not begin with a schema: its schema, which is borrowed */
     const cr_arrow_schema *schema;
+    bool partial; /* a stream that breaks off ends with its last whole message */
 } cr_arrow_opts;
 
 typedef struct cr_arrow_file cr_arrow_file;

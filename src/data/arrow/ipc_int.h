@@ -42,7 +42,7 @@ struct cr_arrow_file {
     cr_arrow_schema schema;
     cr_arrow_msg *batches, *dicts;
     int n_batches, n_dicts, cap_batches, cap_dicts;
-    bool ended;
+    bool ended, partial;
     cr_arena arena;
 };
 

@@ -434,11 +434,16 @@ static cr_code ar_cut(cr_source *s, int64_t file, int64_t block, cr_raw *raw, bo
         h->file = file;
     }
     CR_TRY(cr_file_id_check(&f->id, cr_arrow_fs(h->f), err));
-    if (h->group != g->number) {
+    bool begin = h->group != g->number;
+    if (begin) {
         h->group = -1;
         CR_TRY(cr_arrow_load(h->f, g->number, f->wanted, &h->batch, err));
         h->group = g->number;
+    }
+    if (begin && f->far) { /* it is asked for again in the next epoch */
+        pthread_mutex_lock(&s->lock);
         g->asked = false;
+        pthread_mutex_unlock(&s->lock);
     }
     h->row = (block - g->first_block) * g->block_rows + raw->from;
     raw->file = file;

@@ -248,6 +248,7 @@ static cr_code note_files(const cr_loader *l, cr_err *err) {
 }
 
 void cr_loader_mark(cr_loader *l, cr_data_pos pos, cr_buf *out) {
+    if (l->mix) return; /* streams are not mixed */
     const cr_reader_stream *s = l->in.reader->stream;
     if (s && !s->mark(l->in.src, pos.unit & 0xffffffff, out)) cr_buf_reset(out);
 }
@@ -255,6 +256,11 @@ void cr_loader_mark(cr_loader *l, cr_data_pos pos, cr_buf *out) {
 void cr_loader_kinds(const cr_loader *l, cr_colkind *out) {
     if (l->mix) l = cr_mix_one(l->mix);
     l->in.reader->kinds(l->in.src, out);
+}
+
+void cr_loader_kept(const cr_loader *l, cr_buf *out) {
+    if (l->mix) return; /* tables with sessions are not mixed */
+    if (l->o.reader->kept) l->o.reader->kept(l->in.src, out);
 }
 
 cr_code cr_loader_new(cr_loader **out, const cr_loader_opts *opts, cr_diag *diag) {

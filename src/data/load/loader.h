@@ -101,6 +101,9 @@ bool cr_loader_divides(const cr_loader *l);
 /* cr_loader_kinds tells what the n_want wanted columns are; the texts live as long as the loader.
  */
 void cr_loader_kinds(const cr_loader *l, cr_colkind *out);
+/* cr_loader_kept appends what a checkpoint is to have of the reader's sessions; nothing where there
+ * are none. */
+void cr_loader_kept(const cr_loader *l, cr_buf *out);
 typedef struct cr_loader_stats {
     int64_t rows, bad_rows, bytes, batches;   /* given out; left out; text parsed; given out */
     double read_s, parse_s, encode_s, wait_s; /* CPU seconds of the workers; time next() waited */

@@ -6,11 +6,6 @@ run crank check tiny.yaml
 ends 2
 has_err "tiny.yaml:12:3: 'save_checkpoints_timestamp_interval' is known but not available in this version; remove it"
 tiny_config
-edit 14 '  dataset_type: OdpsDataset'
-run crank check tiny.yaml
-ends 2
-has_err "tiny.yaml:14:17: dataset_type: 'OdpsDataset' is known but not available in this version; export the tables as Parquet files and use ParquetDataset"
-tiny_config
 edit 29 '  dlrm_hstu:'
 run crank check tiny.yaml
 ends 2

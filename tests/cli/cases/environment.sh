@@ -98,7 +98,6 @@ ends 0
 says_err <<'EOF'
 crank eval: warning: TZREC_DP_HBM_BINS_PER_DEVICE, TZREC_DP_DDR_BINS_PER_DEVICE of the environment have no effect here: the planner of tables counts memory in bytes
 crank eval: warning: ONLINE_DENSE_EXPORT_STEPS of the environment has no effect here: exports beside the training are not in this version; run crank export instead
-crank eval: warning: ODPS_ENDPOINT, ODPS_CONFIG_FILE_PATH of the environment have no effect here: MaxCompute tables are not read in this version; export them to Parquet files first
 EOF
 # a command that reads no config has nothing to say about them
 run env USE_RTP=maybe ODPS_ENDPOINT=x crank version
@@ -114,7 +113,7 @@ has_err "big.yaml:10:...: training needs about ..., this machine has ... free, o
 run crank help environment
 ends 0
 has_out '  USE_RTP'
-has_out '      seconds that a table read waits: MaxCompute tables are not read in this version; export them to Parquet files first'
+has_out '      seconds that a table read waits: a request ends after 30 s without a kilobyte per second, and is made again'
 # each variable has one row
 sed -n 's/^  \([A-Za-z_*]*\)$/\1/p' "$out" | sort | uniq -d >twice
 [ ! -s twice ] || fail "listed twice: $(cat twice)"

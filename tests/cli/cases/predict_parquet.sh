@@ -65,7 +65,7 @@ ends 2
 has_err "crank predict: --reserved_columns names 'clk' twice; name it once"
 predict --predict_input_path 'parquet/eval/*.parquet' --predict_output_path q --writer_type OrcWriter
 ends 2
-has_err "crank predict: writer_type 'OrcWriter' is not in this version; use CsvWriter or ParquetWriter or ArrowWriter"
+has_err "crank predict: writer_type 'OrcWriter' is not in this version; use CsvWriter or ParquetWriter or ArrowWriter or OdpsWriter"
 predict --predict_input_path 'parquet/eval/*.parquet' --predict_output_path q --output_columns probs,probs
 ends 2
 has_err "crank predict: --output_columns names 'probs' twice; name it once"
@@ -103,8 +103,7 @@ run crank parquet lists/part-0.parquet --rows_json --rows 1
 has_out "{\"logits\":[...,...],\"probs\":[...,...],\"probs1\":...}"
 
 # a wrong --dataset_type is told as that flag
-for t in 'ParquetDatset|; did you mean '"'ParquetDataset'"'?' 'parquet|; write ..., or leave it out' \
-    'OdpsDataset|, which is not available in this version; write ..., or leave it out'; do
+for t in 'ParquetDatset|; did you mean '"'ParquetDataset'"'?' 'parquet|; write ..., or leave it out'; do
     predict --predict_input_path 'parquet/eval/*.parquet' --predict_output_path wrong --dataset_type "${t%%|*}"
     ends 2
     has_err "crank predict: --dataset_type is '${t%%|*}'${t#*|}"

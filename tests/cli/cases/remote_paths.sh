@@ -17,6 +17,7 @@ while read -r words; do
     n=$(($(echo "$words" | wc -w) - 1))
     case $words in # what the command needs beside its paths
     "bench "*) words="$words train" ;;
+    "report "*) words="$words run" ;;
     "scaffold "*) words="$words deepfm folder" ;;
     "zoo "*) words="$words run --model_name deepfm --device cpu" ;;
     esac
@@ -29,12 +30,12 @@ done <lines
 is_gone "afs:"
 
 # the config's own, together with those of flags, each at its place
-sed 's,^model_dir: .*,model_dir: gs://nn/model,; s,^eval_input_path: .*,eval_input_path: "eval.csv\, odps://p/tables/t/ds=1",' tiny.yaml >far.yaml
+sed 's,^model_dir: .*,model_dir: gs://nn/model,; s,^eval_input_path: .*,eval_input_path: "eval.csv\, maxcompute://p/tables/t/ds=1",' tiny.yaml >far.yaml
 run crank train far.yaml --train_input_path 'sftp://b/a.csv,gs://b/b.csv' --set train_config.fine_tune_checkpoint=afs://x/y
 ends 2
 has_err "--train_input_path: 'sftp://b/a.csv' is on another machine, ...; give a local path, and copy the files with scp"
 has_err "--train_input_path: 'gs://b/b.csv' is in Google Cloud Storage, ..."
-has_err "far.yaml:2:18: 'odps://p/tables/t/ds=1' is a MaxCompute table, ...; give local Parquet files: export the table to them first, or import the result afterwards"
+has_err "far.yaml:2:18: 'maxcompute://p/tables/t/ds=1' is a MaxCompute table, ...; write it as odps://project/tables/table"
 has_err "far.yaml:3:12: 'gs://nn/model' is in Google Cloud Storage, ...; give a local path, and copy the files with gsutil cp"
 has_err "--set:1:...: 'afs://x/y' is in an AFS file system, ..."
 [ "$(grep -c 'neither reads' "$err")" -eq 5 ] || fail "each path once"

@@ -43,7 +43,7 @@ ends 0
 same_weights ids served
 run crank launch --ps 1 --workers 1 -- train zch.yaml --model_dir no --strategy async
 ends 2
-has_err "...zch and dynamicemb look at the ids of a step, and with strategy async no step has all workers; remove it, or use --strategy sync"
+has_err "...zch looks at the ids of a step, and with strategy async no step has all workers; remove it, or use --strategy sync"
 # the other commands; the strategy in the config keeps none of them from running as one process
 run crank eval m2x2/pipeline.config --eval_result_filename alone.txt
 ends 0

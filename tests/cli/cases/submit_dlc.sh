@@ -126,8 +126,8 @@ ends 0
 grep -q '2024-02-29' "storage/$folder-20240301/node.sh" || fail "$(cat storage/*/node.sh)"
 run sh "$folder/job.sh" 20240301
 ends 0
-# crank jobs knows the newest
-run crank jobs show "$folder"
+# crank jobs knows the newest, also of those of one second
+run crank jobs show last
 has_out "job        dlc1k2m3n4o5p6q7"
 rm -rf daily_*
 

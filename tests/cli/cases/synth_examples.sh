@@ -28,7 +28,7 @@ for dir in "$examples"/*/; do
     [ -z "$auc" ] || awk -v x="$auc" 'BEGIN { exit !(x > 0.6) }' || fail "$name: AUC $auc"
     run crank export "$d/model/pipeline.config" --export_dir "$d/export"
     ends 0
-    run crank predict --scripted_model_path "$d/export" --predict_input_path "$d/eval/*.csv" --predict_output_path "$d/scores"
+    run crank predict --scripted_model_path "$d/export" --predict_input_path "$d/eval/*" --predict_output_path "$d/scores" --writer_type CsvWriter
     ends 0
     cd "$d"
     [ "$(sed 1d scores/part-0.csv | wc -l)" -eq 2000 ] || fail "$name: rows are missing"

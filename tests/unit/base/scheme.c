@@ -60,16 +60,16 @@ TEST(lists) {
     CHECK_STR(cr_paths_take(&a, "a, file:///b/{c,d},e", CR_NOWHERE, &d), "a,/b/{c,d},e");
     CHECK_INT(d.n, 0);
     cr_loc at = {"x.yaml", 3, 5};
-    CHECK(!cr_paths_take(&a, "afs://b/1, local, odps://p/tables/t/ds=1&ds=2", at, &d));
+    const char *rows = "odps://p/tables/t/ds=1&ds=2"; /* a data set knows what to do with it */
+    CHECK_STR(cr_paths_take(&a, rows, at, &d), rows);
+    CHECK_INT(d.n, 0);
+    CHECK(!cr_paths_take(&a, "afs://b/1, local, maxcompute://p/tables/t", at, &d));
     CHECK_INT(d.n, 2);
     CHECK_STR(d.v[0].msg, "'afs://b/1' is in an AFS file system, which this version neither reads "
                           "nor writes; give a local "
                           "path, and copy the files with hadoop fs -get and -put");
-    CHECK_STR(
-        d.v[1].msg,
-        "'odps://p/tables/t/ds=1&ds=2' is a MaxCompute table, which this version neither reads "
-        "nor writes; give local Parquet files: export the table to them first, or import the "
-        "result afterwards");
+    CHECK_STR(d.v[1].msg, "'maxcompute://p/tables/t' is a MaxCompute table, which this version "
+                          "neither reads nor writes; write it as odps://project/tables/table");
     CHECK_INT(d.v[1].at.line, 3);
     cr_diag_clear(&d);
     cr_arena_clear(&a);

@@ -10,7 +10,7 @@
 typedef struct args {
     bool help, go_on;
     const char *model_dir, *model_name, *config_path;
-    int64_t threads, rows;
+    int64_t threads, rows, port;
     uint64_t seed;
     double scale;
     cr_opt_list set, words;
@@ -28,6 +28,7 @@ static const cr_opt own[] = {
     ROW(go_on, 'g', CR_O_BOOL, 0, NULL, NULL, 0, 0),
     ROW(threads, 't', CR_O_INT, 0, "N", "2", 0, 64),
     ROW(rows, 0, CR_O_COUNT, 0, "N", NULL, 1, 1e12),
+    ROW(port, 0, CR_O_INT, CR_O_MAYBE, "[N]", "-1", -1, 99),
     ROW(seed, 0, CR_O_UINT64, 0, "S", "7", 0, 0),
     ROW(scale, 0, CR_O_FLOAT, 0, "X", "1", 0.001, 100),
     ROW(set, 0, CR_O_LIST, 0, "K=V", NULL, 0, 0),
@@ -165,6 +166,24 @@ TEST(numbers) {
     WRONG("c --threads=", "--threads has an empty value; give it N or leave it out");
 }
 
+TEST(a_number_that_may_be_left_out) {
+    args a;
+    OK("c");
+    CHECK_INT(a.port, -1);
+    OK("c --port");
+    CHECK_INT(a.port, 0);
+    OK("--port c");
+    CHECK_INT(a.port, 0);
+    CHECK_STR(a.config_path, "c");
+    OK("--port 7 c");
+    CHECK_INT(a.port, 7);
+    OK("c --port --threads 3");
+    CHECK_INT(a.port, 0);
+    OK("c --port=8");
+    CHECK_INT(a.port, 8);
+    WRONG("c --port 100", "--port is '100' and must be an integer from -1 to 99");
+}
+
 TEST(lists) {
     args a;
     OK("c --set a=1 --set=b=2 --set c[0].d=3");
@@ -254,8 +273,9 @@ TEST(help_text) {
 
 int main(int argc, char **argv) {
     static const t_case cases[] = {
-        CASE(defaults),      CASE(spellings), CASE(booleans), CASE(abbreviations),
-        CASE(numbers),       CASE(lists),     CASE(refusals), CASE(json_without_quotes),
+        CASE(defaults),      CASE(spellings), CASE(booleans),
+        CASE(abbreviations), CASE(numbers),   CASE(a_number_that_may_be_left_out),
+        CASE(lists),         CASE(refusals),  CASE(json_without_quotes),
         CASE(operand_lists), CASE(help_text),
     };
     cr_arena_init(&arena, 0);

@@ -124,6 +124,8 @@ static uint64_t train(const char *name, int threads, int *n_groups) {
 }
 
 static int only_dirs(const struct dirent *e) {
+    /* configs of PaddleRec are not read here: tests/unit/train/golden.c runs them */
+    if (strncmp(e->d_name, "paddle_", 7) == 0) return 0;
     return e->d_type == DT_DIR && e->d_name[0] != '.';
 }
 
