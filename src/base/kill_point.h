@@ -15,7 +15,8 @@
  * it), mkdir, remove, lock, step (before a training step), batch (before one of an evaluation or a
  * prediction), evaluate (before an evaluation), evaluated (after it, before it is recorded), life
  * (in a rank of crank launch, before its first sign of life), meet (before it loads MPI), met (when
- * MPI has connected it to the others), push (a parameter server, before it takes gradients).
+ * MPI has connected it to the others), push (a parameter server, before it takes gradients), trial
+ * (crank tune, before it records the result of a trial).
  * To fail: inside (in a training step, between two meetings of ranks).
  */
 #ifndef CR_BASE_KILL_POINT_H

@@ -19,6 +19,7 @@
     X(run)                                                                                         \
     X(init)                                                                                        \
     X(profile)                                                                                     \
+    X(tune)                                                                                        \
     X(check)                                                                                       \
     X(plan)                                                                                        \
     X(config)                                                                                      \

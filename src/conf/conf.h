@@ -12,6 +12,9 @@
  * `named`, for one of several, "--set 'a.b[0].c=v':1:col". */
 CR_CHECKED cr_code cr_conf_set(cr_conf_doc *doc, const cr_msg *root, const char *assignment,
                                bool named, cr_diag *diag);
+/* cr_conf_set_by does the same for another flag than --set, which must outlive doc. */
+CR_CHECKED cr_code cr_conf_set_by(cr_conf_doc *doc, const cr_msg *root, const char *flag,
+                                  const char *assignment, bool named, cr_diag *diag);
 /* cr_conf_edit_json applies --edit_config_json (reference 1.10): selectors [i] [a:b] [:] [path op
  * val]. */
 CR_CHECKED cr_code cr_conf_edit_json(cr_conf_doc *doc, const cr_msg *root, const char *json,

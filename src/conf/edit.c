@@ -596,15 +596,20 @@ static const char *find_outside(const char *s, char c) {
 
 cr_code cr_conf_set(cr_conf_doc *doc, const cr_msg *root, const char *assignment, bool named,
                     cr_diag *diag) {
+    return cr_conf_set_by(doc, root, "--set", assignment, named, diag);
+}
+
+cr_code cr_conf_set_by(cr_conf_doc *doc, const cr_msg *root, const char *flag,
+                       const char *assignment, bool named, cr_diag *diag) {
     editor *e = cr_alloc(sizeof *e, "editor");
-    *e = (editor){.doc = doc, .diag = diag, .origin = "--set", .line = 1, .append = true};
+    *e = (editor){.doc = doc, .diag = diag, .origin = flag, .line = 1, .append = true};
     bool utf8 = cr_utf8_all(assignment, strlen(assignment));
     if (named && utf8) {
         size_t n = strcspn(assignment, "\n");
         bool cut = n > 60 || assignment[n];
         n = cr_utf8_cut(assignment, n < 60 ? n : 60);
         e->origin =
-            cr_arena_printf(&doc->arena, "--set '%.*s%s'", (int)n, assignment, cut ? "..." : "");
+            cr_arena_printf(&doc->arena, "%s '%.*s%s'", flag, (int)n, assignment, cut ? "..." : "");
     }
     const char *eq = find_outside(assignment, '=');
     bool ok;

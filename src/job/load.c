@@ -42,6 +42,9 @@ cr_code cr_config_load(cr_config *c, const cr_config_opts *o, cr_diag *diag) {
     for (int i = 0; i < o->n_set; i++)
         if (cr_conf_set(&c->doc, &cr_root_msg, o->set[i], o->n_set > 1, diag) != CR_OK)
             edits_ok = false;
+    for (int i = 0; i < o->n_tries; i++)
+        if (cr_conf_set_by(&c->doc, &cr_root_msg, "--try", o->tries[i], true, diag) != CR_OK)
+            edits_ok = false;
     cr_env_keep(&c->doc, diag);
     cr_config_defaults(&c->doc);
     if (o->asset_dir) cr_assets_from(c, o->asset_dir);
