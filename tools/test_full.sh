@@ -76,9 +76,31 @@ slurm() { scripts tests/slurm/srun.sh tests/slurm/submit.sh; }
 stores() { # S3 beside s3rver; random faults on every stand-in
     or_skip sh tests/stores/run.sh "$build" "${FAULT_SECONDS:-120}"
 }
-parquet() { sh tests/parquet/run.sh "$build" && sh tests/arrow/run.sh "$build"; }
+together() { # together COMMAND...: runs all of them side by side; the last line adds up their cases
+    n_=0
+    for command; do
+        n_=$((n_ + 1))
+        { sh -c "$command" && echo 0 >"$tmp/code.$n_" || echo 1 >"$tmp/code.$n_"; } >"$tmp/log.$n_" 2>&1 &
+    done
+    wait
+    passed_=0 failed_=0 skipped_=0
+    while [ $n_ -gt 0 ]; do
+        cat "$tmp/log.$n_"
+        # shellcheck disable=SC2046
+        set -- $(grep -E '^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$' "$tmp/log.$n_" | tail -n 1 | tr -d ,)
+        [ "$(cat "$tmp/code.$n_")" -eq 0 ] || [ "${3:-0}" -gt 0 ] || failed_=$((failed_ + 1))
+        passed_=$((passed_ + ${1:-0})) failed_=$((failed_ + ${3:-0})) skipped_=$((skipped_ + ${5:-0}))
+        n_=$((n_ - 1))
+    done
+    echo "$passed_ passed, $failed_ failed, $skipped_ skipped"
+    [ $failed_ -eq 0 ]
+}
+parquet() { together "sh tests/parquet/run.sh '$build'" "sh tests/arrow/run.sh '$build'"; }
 board() { sh tests/browser/run.sh "$build"; }
-faults() { sh tools/test_faults.sh "$build"; }
+faults() { # a run has one thread most of the time, so two series go side by side
+    run_="sh tests/faults/run.sh '$build/crank' '$build/tests/faults/fault_shim.so' many"
+    setup "$build" && ninja -C "$build" crank tests/faults/fault_shim.so >/dev/null && together "$run_ config train" "$run_ saving export predict"
+}
 extend() { sh tools/test_extend.sh; }
 asan() {
     setup "$build-asan" -Db_sanitize=address,undefined -Db_lundef=false &&
@@ -91,30 +113,38 @@ tsan() { # what runs threads: pool, loader, engine, whole runs
                 grep -E '^(base/(pool|log)|(data|parquet|synth)/.*|op/.*|emb/.*|train/.*|run/.*|cli/(threads|continue_train|one_score))$')
 }
 valgrind_() { # unit tests; the programs choose avx2 by themselves, valgrind hides AVX-512
-    # these train to a known score, which takes very long here, and asan runs them
+    # what run/ has trains whole models, which takes hours here; both sanitizers run it. Valgrind is there for values that were never set.
     setup "$build" && CRANK_TEST_NO_JIT=1 sh tools/test.sh "$build" --timeout-multiplier 30 \
         --wrap "valgrind -q --leak-check=full --error-exitcode=9 --suppressions=$PWD/tests/valgrind.supp" \
-        $(meson test -C "$build" --list --suite unit 2>/dev/null | sed 's/.* \/ //' | grep -E '^[a-z]+/' | grep -v -x -E 'run/(promises|models|tasks|precision|products)')
+        $(meson test -C "$build" --list --suite unit 2>/dev/null | sed 's/.* \/ //' | grep -E '^[a-z]+/' | grep -v -E '^run/' ; echo run/corners run/callers run/mapped run/rows)
 }
-fuzz() {
+fuzz_one() { # fuzz_one PROGRAM: the output of a failed one ends with its input
+    name=$(basename "$1" | sed 's/^fuzz_//')
+    mkdir -p "$tmp/fuzz/$name"
+    if "$1" "$tmp/fuzz/$name" "tests/fuzz/corpus/$name" -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=4096 \
+        -artifact_prefix="$tmp/fuzz/$name-" -print_final_stats=0 >"$tmp/fuzz/$name.log" 2>&1; then
+        echo "fuzz_$name: $(grep -c . "$tmp/fuzz/$name.log") lines, last: $(tail -n 1 "$tmp/fuzz/$name.log")"
+    else
+        tail -n 40 "$tmp/fuzz/$name.log"
+        echo "fuzz_$name failed; its input is:"
+        base64 "$tmp/fuzz/$name"-crash-* "$tmp/fuzz/$name"-timeout-* "$tmp/fuzz/$name"-oom-* 2>/dev/null | head -n 20
+        touch "$tmp/fuzz/failed"
+    fi
+}
+fuzz() { # one fuzzer per core at a time
     CC=clang setup "$build-fuzz" -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false &&
         ninja -C "$build-fuzz" $(ninja -C "$build-fuzz" -t targets all | sed -n 's,^\(tests/fuzz/fuzz_[a-z0-9_]*\):.*,\1,p') || return 1
-    found=0
+    rm -rf "$tmp/fuzz"
+    mkdir "$tmp/fuzz"
+    found=0 running=0
     for f in "$build-fuzz"/tests/fuzz/fuzz_*; do
         [ -x "$f" ] && [ -f "$f" ] || continue
-        found=$((found + 1))
-        name=$(basename "$f" | sed 's/^fuzz_//')
-        mkdir -p "$tmp/$name"
-        "$f" "$tmp/$name" "tests/fuzz/corpus/$name" -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=4096 \
-            -artifact_prefix="$tmp/" -print_final_stats=0 >"$tmp/log" 2>&1 || {
-            tail -n 40 "$tmp/log"
-            echo "fuzz_$name failed; its input is:"
-            base64 "$tmp"/crash-* "$tmp"/timeout-* "$tmp"/oom-* 2>/dev/null | head -n 20
-            return 1
-        }
-        echo "fuzz_$name: $(grep -c . "$tmp/log") lines, last: $(tail -n 1 "$tmp/log")"
+        found=$((found + 1)) running=$((running + 1))
+        fuzz_one "$f" &
+        [ $running -lt "$(getconf _NPROCESSORS_ONLN)" ] || { wait; running=0; }
     done
-    [ $found -gt 0 ]
+    wait
+    [ $found -gt 0 ] && [ ! -e "$tmp/fuzz/failed" ]
 }
 clang_() { # zero warnings with the other compiler too, in the tests as well
     CC=clang setup "$build-clang" -Dwerror=true && ninja -C "$build-clang"
