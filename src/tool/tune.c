@@ -15,7 +15,7 @@
 
 #include "base/cpu.h"
 #include "base/file.h"
-#include "base/stop.h"
+#include "base/scheme.h"
 
 #define MAX_CHECKED  40          /* values of a key that are tried in the config beforehand */
 #define OTHER_MEMORY (200 << 20) /* bytes of a training beside its tables, to begin with */
@@ -399,7 +399,13 @@ cr_code cr_tune_run(const cr_tune_opts *o, cr_tune *t, void (*begins)(void *ctx,
     t->dir = o->dir ? o->dir : cr_arena_printf(a, "%s_tune", w.model_dir);
     t->order = CR_NEW_N(a, int, t->n_trials + 1);
     divide(&w);
-    cr_code code = cr_mkdirs(t->dir, &err);
+    cr_code code = CR_OK;
+    if (cr_scheme_len(t->dir) > 0)
+        code = cr_fail(&err, CR_EUSAGE,
+                       "the trials are processes of this machine, and '%s' is no "
+                       "folder of it; name a local one with --model_dir",
+                       t->dir);
+    if (code == CR_OK) code = cr_mkdirs(t->dir, &err);
     if (code == CR_OK) code = cr_ckpt_lock_dir(&lock, t->dir, &err);
     if (code == CR_OK) code = keep_plan(&w, &err);
     if (code != CR_OK) {

@@ -163,5 +163,8 @@ has_err "crank tune: trials are compared by evaluations, and the config names no
 tune --try 'lr=[0.1,0.2]' --model_dir wrong --search best
 ends 2
 has_err "crank tune: --search is 'best' and must be grid, random or halving"
+tune --try 'lr=[0.1,0.2]' --model_dir s3://bucket/tune
+ends 2
+has_err "crank tune: the trials are processes of this machine, and 's3://bucket/tune' is no folder of it; name a local one with --model_dir"
 is_gone wrong
 cd "$CASE_DIR/work"
