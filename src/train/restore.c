@@ -271,7 +271,8 @@ static cr_code fine_tune(cr_job *j, cr_trainer *t, cr_ckpt_tensor *v, int n, boo
                             .no_verify = !cr_job_is_first(j),
                             .done = &done};
     cr_code code = cr_job_same_meaning(j, c, true, diag);
-    cr_restore_by_id(j, c, v, n, dry);
+    if (code == CR_OK && cr_restore_by_id(j, c, v, n, dry, &err) != CR_OK)
+        code = wrong_file(tc, "fine_tune_checkpoint", path, &err, diag);
     if (code == CR_OK) code = cr_ckpt_load(c, v, n, &lo, diag);
     if (code == CR_OK && !dry) code = cr_job_maps_loaded(j, diag);
     const cr_ckpt_state *s = cr_ckpt_get_state(c);

@@ -54,17 +54,18 @@ static cr_code fit_by_id(void *ctx, int64_t rows, cr_err *err) {
                    b->to.name, (long long)rows, (long long)b->n);
 }
 
-/* Reads the ids of a table by row; NULL: the checkpoint has none for it. */
-static const int64_t *ids_of(cr_job *j, const cr_ckpt *c, const cr_model_table *t, bool numbers,
-                             int64_t *n, cr_err *err) {
+/* Reads the ids of a table by row. *out NULL: the checkpoint has none for it. */
+static cr_code ids_of(cr_job *j, const cr_ckpt *c, const cr_model_table *t, bool numbers,
+                      const int64_t **out, int64_t *n, cr_err *err) {
     cr_arena *a = &j->cfg.arena;
     size_t len = strlen(t->table.name);
-    if (len < 6 || strcmp(t->table.name + len - 6, "weight") != 0) return NULL;
+    *out = NULL;
+    if (len < 6 || strcmp(t->table.name + len - 6, "weight") != 0) return CR_OK;
     const char *base = cr_arena_strndup(a, t->table.name, len - 6);
     const char *ids = cr_arena_printf(a, "%s_mch_sorted_raw_ids", base);
     const char *rows = cr_arena_printf(a, "%s_mch_remapped_ids_mapping", base);
     const cr_ckpt_info *e = cr_ckpt_find(c, ids), *r = cr_ckpt_find(c, rows);
-    if (!e || !r || e->n_elems != r->n_elems) return NULL;
+    if (!e || !r || e->n_elems != r->n_elems) return CR_OK;
     *n = e->n_elems;
     int64_t *by_row = CR_NEW_N(a, int64_t, *n + 1);
     for (int64_t i = 0; i < *n; i++)
@@ -72,26 +73,27 @@ static const int64_t *ids_of(cr_job *j, const cr_ckpt *c, const cr_model_table *
     for (int64_t i = 0, m; numbers && i < *n; i += m) {
         int64_t id[SOME], row[SOME];
         m = *n - i < SOME ? *n - i : SOME;
-        if (cr_ckpt_read_whole(c, ids, i, m, id, err) != CR_OK ||
-            cr_ckpt_read_whole(c, rows, i, m, row, err) != CR_OK)
-            return NULL;
+        CR_TRY(cr_ckpt_read_whole(c, ids, i, m, id, err));
+        CR_TRY(cr_ckpt_read_whole(c, rows, i, m, row, err));
         for (int64_t k = 0; k < m; k++)
             if (row[k] >= 0 && row[k] < *n && id[k] >= 0 && id[k] < t->n_rows)
                 by_row[row[k]] = id[k];
     }
-    return by_row;
+    *out = by_row;
+    return CR_OK;
 }
 
-void cr_restore_by_id(cr_job *j, const cr_ckpt *c, cr_ckpt_tensor *v, int n, bool dry) {
+cr_code cr_restore_by_id(cr_job *j, const cr_ckpt *c, cr_ckpt_tensor *v, int n, bool dry,
+                         cr_err *err) {
     cr_arena *a = &j->cfg.arena;
     bool numbers = j->root->data_config->fg_mode == CR_FG_NONE;
     for (int i = 0; i < j->model->n_tables; i++) {
         const cr_model_table *t = j->model->tables[i];
         size_t len = strlen(t->table.name);
         int64_t rows;
-        cr_err err;
-        const int64_t *ids =
-            cr_feature_mapped(t->owner) ? NULL : ids_of(j, c, t, numbers, &rows, &err);
+        const int64_t *ids;
+        if (cr_feature_mapped(t->owner)) continue;
+        CR_TRY(ids_of(j, c, t, numbers, &ids, &rows, err));
         if (!ids) continue;
         if (!numbers && !dry)
             CR_WARN("table '%s' has ids in the checkpoint that are hashes, and no row of this "
@@ -111,4 +113,5 @@ void cr_restore_by_id(cr_job *j, const cr_ckpt *c, cr_ckpt_tensor *v, int n, boo
             v[k].n_parts = 0;
         }
     }
+    return CR_OK;
 }
