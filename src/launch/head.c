@@ -211,6 +211,9 @@ static void take_fault(cr_head *h, const cr_node *x, const cr_msg *m, double now
     bool shown = m->num[CR_FAULT_SHOWN] != 0;
     bool ended = kind == CR_FAULT_EXIT || kind == CR_FAULT_ABORT;
     if (!x->placed || m->num[CR_FAULT_GEN] != h->gen) return;
+    /* a node tells of its own ranks; the others use the number as an index when one is lost */
+    uint64_t first = (uint64_t)x->first, rank = m->num[CR_FAULT_RANK];
+    if (rank < first || rank - first >= (uint64_t)h->l->layout.nproc) return;
     cr_fault f = {.code = code ? code : 1,
                   .again = code != 2 && code != 3,
                   .shown = shown ? x->arrival : -1};
@@ -234,14 +237,14 @@ static void take_fault(cr_head *h, const cr_node *x, const cr_msg *m, double now
         snprintf(what, sizeof what, "ended with exit code %d", f.code);
         f.quality = f.error[0] ? 3 : shown ? 2 : 1;
     }
-    snprintf(f.text, sizeof f.text, "rank %llu on host %s %s",
-             (unsigned long long)m->num[CR_FAULT_RANK], x->host, what);
+    snprintf(f.text, sizeof f.text, "rank %llu on host %s %s", (unsigned long long)rank, x->host,
+             what);
     if (m->num[CR_FAULT_SPARE] && h->phase == CR_HEAD_RUN &&
         (kind == CR_FAULT_SIGNAL || kind == CR_FAULT_STALL)) {
         char text[1024];
         bool why = kind == CR_FAULT_STALL && f.error[0]; /* a rank that is killed does not say it */
         snprintf(text, sizeof text, "%s%s%s", f.text, why ? ": " : "", why ? f.error : "");
-        go_without(h, m->num[CR_FAULT_RANK], text);
+        go_without(h, rank, text);
         return;
     }
     /* ranks that went on without another one have saved their work, and begin again */

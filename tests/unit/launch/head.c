@@ -279,6 +279,12 @@ TEST(spare_ranks) {
     joins(2, -1);
     step(0);
     forget();
+    /* a node knows nothing of ranks that are not its own */
+    spare_fails(1, 2, CR_FAULT_SIGNAL, 137);
+    spare_fails(1, -1, CR_FAULT_SIGNAL, 137);
+    fails(1, 0, CR_FAULT_SIGNAL, 137, false, "");
+    HEARS(0, "");
+    CHECK_INT(head.phase, CR_HEAD_RUN);
     spare_fails(1, 1, CR_FAULT_SIGNAL, 137);
     ended(1, 137); /* it had no other rank */
     HEARS(0, "LOST 1\nTELL rank 1 on host b was killed by signal 9 (Killed); the others go on "
