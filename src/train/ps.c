@@ -83,6 +83,23 @@ size_t cr_ps_lay(const cr_ps *p, int server, const int64_t *n, ps_values values,
     return off;
 }
 
+bool cr_ps_measure(const cr_ps *p, int server, const char *at, size_t left, ps_values values,
+                   size_t *used) {
+    const int64_t *n = (const int64_t *)(const void *)at;
+    if (left / sizeof *n < (size_t)p->n_blocks[server]) return false;
+    for (int k = 0; k < p->n_blocks[server]; k++) /* an id has 4 bytes at least */
+        if (n[k] < 0 || (size_t)n[k] > left / sizeof(uint32_t)) return false;
+    *used = cr_ps_lay(p, server, n, values, NULL, NULL);
+    return *used <= left;
+}
+
+cr_code cr_ps_wrong(int from, cr_err *err) {
+    return cr_fail(err, CR_ERUN,
+                   "a letter of rank %d is not one that crank sends, so memory or the network is "
+                   "damaged, or this is a mistake of crank; go on with --continue_train",
+                   from);
+}
+
 size_t cr_ps_answer_size(const cr_ps *p, const ps_block *b, ps_values values, int64_t n) {
     return padded((size_t)n * (cr_ps_row(p, b, values) + (b->grows ? 1 : 0)));
 }
@@ -215,10 +232,12 @@ static int first_worker(const cr_ps *p) {
 static void share_rest(cr_ps *p) {
     const cr_graph *g = &p->m->graph;
     size_t n = (size_t)(g->n_params - g->n_trainable) * sizeof(float);
-    size_t *at = CR_NEW_N(&p->arena, size_t, p->meet->n + 1);
+    if (n == 0) return;
+    size_t *at = cr_alloc(((size_t)p->meet->n + 1) * sizeof(*at), "a round");
     for (int h = 0; h <= p->meet->n; h++)
         at[h] = h > first_worker(p) ? n : 0;
-    if (n > 0) p->meet->gather(p->meet->ctx, g->params + g->n_trainable, at);
+    p->meet->gather(p->meet->ctx, g->params + g->n_trainable, at);
+    cr_free(at);
 }
 
 static void tell(const cr_ps *p, const ps_counts *c) {

@@ -251,11 +251,18 @@ static cr_code write_deltas(cr_ps *p, cr_err *err) {
     return CR_OK;
 }
 
-static void read_news(cr_ps *p) {
+static cr_code read_news(cr_ps *p, cr_err *err) {
     ps_worker *w = p->w;
     for (int s = 0; s < p->n_servers; s++) {
         int h = p->server[s];
         char *v = w->delta.in[s].mem + sizeof(ps_head);
+        size_t size = sizeof(ps_head) + (size_t)(p->slice[h + 1] - p->slice[h]) * sizeof(float);
+        for (int k = 0; k < p->n_blocks[s]; k++) {
+            const ps_block *b = &p->blocks[s][k];
+            int64_t at, n = cr_ps_part(b, p->g->t[b->table].some, p->g->t[b->table].n_some, &at);
+            size += cr_ps_answer_size(p, b, PS_FLOATS, n);
+        }
+        if (w->delta.in[s].n != size) return cr_ps_wrong(h, err);
         for (int k = 0; k < p->n_blocks[s]; k++) {
             const ps_block *b = &p->blocks[s][k];
             geo_table *g = &p->g->t[b->table];
@@ -272,6 +279,7 @@ static void read_news(cr_ps *p) {
         accept((const float *)(const void *)v, p->m->graph.params + p->slice[h],
                p->g->old + p->slice[h], p->slice[h + 1] - p->slice[h]);
     }
+    return CR_OK;
 }
 
 static void train_dense(cr_ps *p, const cr_work *w) {
@@ -297,7 +305,7 @@ cr_code cr_ps_geo_step(cr_ps *p, const cr_work *w, bool last, cr_err *err) {
     CR_TRY(write_deltas(p, err));
     cr_ps_ask(p, &p->w->delta);
     CR_TRY(cr_ps_answer(p, &p->w->delta, err));
-    read_news(p);
+    CR_TRY(read_news(p, err));
     p->g->since = 0;
     return cr_ps_talk_idle(p, &p->w->delta, err);
 }

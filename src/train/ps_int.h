@@ -139,6 +139,12 @@ bool cr_ps_sent(const cr_ps *p, ps_box *b); /* may the box be used again? It doe
  * at NULL nothing is set. Returns the bytes of all. */
 size_t cr_ps_lay(const cr_ps *p, int server, const int64_t *n, ps_values values, char *at,
                  ps_span *out);
+/* cr_ps_measure says how many of `left` bytes a list of rows takes; false: it ends behind them, or
+ * its numbers are none. cr_ps_wrong fails because of a letter that no process of this crank would
+ * send. */
+bool cr_ps_measure(const cr_ps *p, int server, const char *at, size_t left, ps_values values,
+                   size_t *used);
+cr_code cr_ps_wrong(int from, cr_err *err);
 /* Bytes of the values of one row in a block, and of those of n rows in an answer, padded. In an
  * answer a byte for each key of a table that grows follows its values: has it a row? */
 size_t cr_ps_row(const cr_ps *p, const ps_block *b, ps_values values);

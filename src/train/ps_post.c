@@ -393,8 +393,16 @@ static bool take_letters(cr_ps *p, cr_err *err) {
         }
         /* a server that was lost ends all ranks */
         if (!p->mail->take(p->mail->ctx, from, w->spare.mem, n)) return false;
-        memcpy(&h, w->spare.mem, sizeof h);
-        int s = p->index[from];
+        int s = p->index[from], holder = p->server[s];
+        size_t slice = (size_t)(p->slice[holder + 1] - p->slice[holder]) * sizeof(float);
+        if (n >= sizeof h) memcpy(&h, w->spare.mem, sizeof h);
+        if (n < sizeof h || !p->meet->serves[from] ||
+            (h.kind != PS_ROWS && h.kind != PS_NEWS && h.kind != PS_VALUES) ||
+            (h.kind == PS_VALUES && n != sizeof h + slice)) {
+            (void)cr_ps_wrong(from, err);
+            fail(w, err);
+            return false;
+        }
         pthread_mutex_lock(&w->lock);
         ps_talk *t = h.kind == PS_ROWS ? &w->pull : h.kind == PS_NEWS ? &w->delta : NULL;
         if (s == 0 && t && (h.kind == PS_NEWS || p->strategy != CR_GEO)) w->stop = h.stop;

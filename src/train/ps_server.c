@@ -143,6 +143,7 @@ static void copy_rows(void *ctx, int64_t item, int thread) {
     char *has = cr_ps_flags(p, b, PS_WEIGHTS, sp->n, sp->v);
     for (int64_t i = q->first; i < q->first + q->n; i++) {
         bool known;
+        CR_ASSERT(b->grow || (int64_t)sp->id[i] < t->n_rows);
         const float *row =
             b->grow ? cr_grow_found(b->grow, i, &known) : cr_table_row(t, (int64_t)sp->id[i]);
         memcpy(sp->v + (size_t)i * bytes, row, bytes);
@@ -180,10 +181,21 @@ static void add_rows(void *ctx, int64_t item, int thread) {
     }
 }
 
-/* Finds the spans of a list of rows in the letter, and returns the bytes it takes. */
-static size_t read_spans(cr_ps *p, char *at, ps_values values) {
+/* Finds the spans of the list of rows that begins at *at of the letter, and moves *at behind it. */
+static cr_code read_spans(cr_ps *p, int from, char **at, ps_values values, cr_err *err) {
     int me = p->index[p->meet->self];
-    return cr_ps_lay(p, me, (const int64_t *)(const void *)at, values, at, p->s->span);
+    const ps_box *in = &p->s->in;
+    size_t used;
+    if (!cr_ps_measure(p, me, *at, (size_t)(in->mem + in->n - *at), values, &used))
+        return cr_ps_wrong(from, err);
+    (void)cr_ps_lay(p, me, (const int64_t *)(const void *)*at, values, *at, p->s->span);
+    *at += used;
+    return CR_OK;
+}
+
+/* Do exactly so many bytes of the letter follow `at`? */
+static bool ends_with(const cr_ps *p, const char *at, size_t n) {
+    return (size_t)(p->s->in.mem + p->s->in.n - at) == n;
 }
 
 /* ---- tables that grow ---- */
@@ -282,8 +294,9 @@ static cr_code send_rows(cr_ps *p, int worker, const ps_head *h, cr_err *err) {
     ps_server *s = p->s;
     ps_box *b;
     char *at = s->in.mem + sizeof(*h);
+    CR_TRY(read_spans(p, p->worker[worker], &at, PS_IDS_ONLY, err));
+    if (!ends_with(p, at, 0)) return cr_ps_wrong(p->worker[worker], err);
     if (p->strategy != CR_GEO) note_step(p, h);
-    (void)read_spans(p, at, PS_IDS_ONLY);
     CR_TRY(learn_keys(p, h, err));
     size_t n = sizeof(*h);
     for (int k = 0; k < n_own(p); k++)
@@ -313,11 +326,13 @@ static cr_code take_delta(cr_ps *p, int worker, const ps_head *h, cr_err *err) {
     ps_server *s = p->s;
     ps_box *b;
     char *at = s->in.mem + sizeof(*h);
+    size_t n = sizeof(*h);
+    CR_TRY(read_spans(p, p->worker[worker], &at, PS_DIFFS, err));
+    if (!ends_with(p, at, slice_bytes(p))) return cr_ps_wrong(p->worker[worker], err);
     note_step(p, h);
-    size_t used = read_spans(p, at, PS_DIFFS), n = sizeof(*h);
     CR_TRY(learn_keys(p, h, err));
     CR_TRY(each_piece(p, add_rows, err));
-    const float *d = (const float *)(const void *)(at + used);
+    const float *d = (const float *)(const void *)at;
     float *w = slice(p);
     for (size_t i = 0; i < slice_bytes(p) / sizeof(float); i++)
         w[i] += d[i];
@@ -346,7 +361,7 @@ static void note_stale(cr_ps *p, const ps_head *h) {
 }
 
 /* One optimizer step. A schedule counts batches of all workers as one step. */
-static cr_code take_push(cr_ps *p, const ps_head *h, cr_err *err) {
+static cr_code take_push(cr_ps *p, int worker, const ps_head *h, cr_err *err) {
     ps_server *s = p->s;
     const cr_trainer_state *c = &p->base;
     int64_t sched = c->sched_steps + p->counts.batches / p->n_workers;
@@ -358,7 +373,7 @@ static cr_code take_push(cr_ps *p, const ps_head *h, cr_err *err) {
     s->steps = p->j->tables.steps;
     char *at = s->in.mem + sizeof(*h);
     for (int part = 0; part < h->parts; part++) {
-        at += read_spans(p, at, PS_FLOATS);
+        CR_TRY(read_spans(p, p->worker[worker], &at, PS_FLOATS, err));
         int64_t n = 0;
         for (int k = 0; k < n_own(p); k++) {
             s->first[k] = n;
@@ -370,6 +385,7 @@ static cr_code take_push(cr_ps *p, const ps_head *h, cr_err *err) {
                 ((int64_t *)s->ids)[s->first[k] + i] = cr_ps_id(&own(p)[k], &s->span[k], i);
         CR_TRY(each_piece(p, apply_rows, err));
     }
+    if (!ends_with(p, at, slice_bytes(p))) return cr_ps_wrong(p->worker[worker], err);
     cr_dense_take(p->dense, p->j->pool, (const float *)(const void *)at);
     return CR_OK;
 }
@@ -384,7 +400,7 @@ static cr_code answer(cr_ps *p, int worker, const ps_head *h, cr_err *err) {
     case PS_PUSH:
         cr_kill_point("push");
         s->last[worker] = h->step;
-        return take_push(p, h, err);
+        return take_push(p, worker, h, err);
     case PS_DELTA:
         cr_kill_point("push");
         s->last[worker] = h->step;
@@ -393,28 +409,39 @@ static cr_code answer(cr_ps *p, int worker, const ps_head *h, cr_err *err) {
         s->met[worker]++;
         s->met_step[worker] = h->step;
         return CR_OK;
-    default: CR_BUG("a letter of an unknown kind");
+    default: return cr_ps_wrong(p->worker[worker], err);
     }
+}
+
+/* Takes what the first server says of the end of a round. */
+static cr_code take_end(cr_ps *p, int from, const ps_head *h, cr_err *err) {
+    ps_server *s = p->s;
+    if (h->count < 0 || h->count > p->n_workers ||
+        !ends_with(p, s->in.mem + sizeof *h, (size_t)h->count * sizeof(cr_take)))
+        return cr_ps_wrong(from, err);
+    for (int64_t i = 0; i < h->count; i++) {
+        cr_take x;
+        memcpy(&x, s->in.mem + sizeof *h + (size_t)i * sizeof x, sizeof x);
+        if (x.holder < 0 || x.holder >= p->meet->n || p->meet->serves[x.holder])
+            return cr_ps_wrong(from, err);
+        mark_lost(p, p->index[x.holder]);
+    }
+    s->has_end = true;
+    s->takes = h->takes;
+    ps_box b = s->end;
+    s->end = s->in;
+    s->in = b;
+    return CR_OK;
 }
 
 static cr_code handle(cr_ps *p, int from, cr_err *err) {
     ps_server *s = p->s;
     ps_head h;
-    int worker = p->index[from];
+    if (s->in.n < sizeof h) return cr_ps_wrong(from, err);
     memcpy(&h, s->in.mem, sizeof h);
-    if (h.kind == PS_END) {
-        for (int64_t i = 0; i < h.count; i++) {
-            cr_take x;
-            memcpy(&x, s->in.mem + sizeof h + (size_t)i * sizeof x, sizeof x);
-            mark_lost(p, p->index[x.holder]);
-        }
-        s->has_end = true;
-        s->takes = h.takes;
-        ps_box b = s->end;
-        s->end = s->in;
-        s->in = b;
-        return CR_OK;
-    }
+    if (p->meet->serves[from] != (h.kind == PS_END)) return cr_ps_wrong(from, err);
+    if (h.kind == PS_END) return take_end(p, from, &h, err);
+    int worker = p->index[from];
     double t0 = s->heard[worker] = cr_now();
     cr_code code = answer(p, worker, &h, err);
     double spent = cr_now() - t0;
@@ -488,9 +515,12 @@ static cr_code end_round(cr_ps *p, cr_err *err) {
     h.count = n;
     memcpy(s->end.mem, &h, sizeof h);
     memcpy(s->end.mem + sizeof h, v, (size_t)n * sizeof *v);
-    for (int to = 0; to < p->meet->n; to++)
-        for (int64_t tries = 0; !cr_ps_sent(p, &s->order[to]); tries++)
+    for (int to = 0; to < p->meet->n; to++) {
+        /* a TAKE that a lost worker has not got may be on its way for ever */
+        bool lives = p->meet->serves[to] || !s->gone[p->index[to]];
+        for (int64_t tries = 0; lives && !cr_ps_sent(p, &s->order[to]); tries++)
             nap(tries);
+    }
     s->has_end = true;
     return CR_OK;
 }

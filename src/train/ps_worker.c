@@ -72,6 +72,13 @@ static cr_code take_rows(cr_ps *p, cr_err *err) {
     for (int s = 0; s < p->n_servers; s++) {
         char *v = w->pull.in[s].mem;
         ps_head h = {0};
+        size_t size = sizeof h;
+        for (int k = 0; k < p->n_blocks[s]; k++) {
+            const ps_block *b = &p->blocks[s][k];
+            int64_t at, n = cr_ps_part(b, w->want[b->table].id, w->want[b->table].n, &at);
+            size += cr_ps_answer_size(p, b, PS_WEIGHTS, n);
+        }
+        if (!w->fake && w->pull.in[s].n != size) return cr_ps_wrong(p->server[s], err);
         if (!w->fake) memcpy(&h, v, sizeof h);
         w->seen[s] = h.count;
         v += w->fake ? 0 : sizeof h;
@@ -343,11 +350,13 @@ static cr_code hear_end(cr_ps *p, cr_takes *more, cr_err *err) {
     if (!p->mail->take(p->mail->ctx, from, w->spare.mem, n) || n < sizeof h)
         return cr_fail(err, CR_ERUN, "the first parameter server was lost at the end of a round");
     memcpy(&h, w->spare.mem, sizeof h);
+    if (h.count < 0 || h.count > p->n_workers || n != sizeof h + (size_t)h.count * sizeof(cr_take))
+        return cr_ps_wrong(from, err);
     if (h.kind == PS_END) {
         cr_ps_read_end(p, &w->spare);
         return CR_OK;
     }
-    if (h.kind != PS_TAKE) CR_BUG("a letter of an unknown kind");
+    if (h.kind != PS_TAKE || h.parts < 0 || h.seen <= h.parts) return cr_ps_wrong(from, err);
     more->n = (int)h.count;
     more->part = (int)h.parts;
     more->parts = (int)h.seen;

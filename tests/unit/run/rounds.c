@@ -7,6 +7,7 @@
  */
 #include "holders.h"
 #include "job/placing.h"
+#include "train/ps_int.h"
 #include "unit/run/run_test.h"
 
 #define BATCH 96
@@ -269,6 +270,92 @@ TEST(several_workers) {
     }
 }
 
+/* ---- letters that no process of crank sends ---- */
+
+typedef struct odd_letter {
+    ps_head head;
+    int64_t n[128]; /* numbers of ids by block, and what follows them */
+    size_t size;
+} odd_letter;
+static const odd_letter odd[] = {
+    {.size = 8},                                              /* no head */
+    {.head = {.kind = 99}, .size = sizeof(ps_head)},          /* an unknown kind */
+    {.head = {.kind = PS_END}, .size = sizeof(ps_head)},      /* not of a server */
+    {.head = {.kind = PS_PULL}, .size = sizeof(ps_head) + 8}, /* without its numbers */
+    {.head = {.kind = PS_PULL},
+     .n = {1000},
+     .size = sizeof(ps_head) + 1024}, /* ids that end early */
+    {.head = {.kind = PS_PULL}, .n = {-1}, .size = sizeof(ps_head) + 1024},
+    {.head = {.kind = PS_PULL}, .n = {INT64_MAX}, .size = sizeof(ps_head) + 1024},
+    {.head = {.kind = PS_PUSH, .parts = 1}, .size = sizeof(ps_head) + 1024}, /* without gradients */
+    {.head = {.kind = PS_PUSH, .parts = 3}, .n = {0}, .size = sizeof(ps_head) + 1024},
+};
+enum { N_ODD = sizeof odd / sizeof *odd };
+
+/* The worker sends them, and the server must tell each. Then the server answers wrongly. */
+static void send_odd(holder *h, void *ctx) {
+    trial *t = ctx;
+    part p;
+    cr_err err = {0};
+    bool serves = h->of->serves[h->number];
+    memset(&p, 0, sizeof(p));
+    cr_diag_init(&p.diag);
+    pthread_mutex_lock(&one_at_a_time);
+    CHECK(open_part(&p, t, h) == CR_OK);
+    pthread_mutex_unlock(&one_at_a_time);
+    for (int i = 0; i < N_ODD; i++) {
+        if (!serves) {
+            char bytes[sizeof(ps_head) + sizeof odd->n];
+            memcpy(bytes, &odd[i].head, sizeof(ps_head));
+            memcpy(bytes + sizeof(ps_head), odd[i].n, sizeof odd->n);
+            (void)holders_post(h, 1, bytes, odd[i].size);
+            continue;
+        }
+        cr_trainer_round_begin(p.t, 0);
+        CHECK_INT(cr_trainer_serve(p.t, &err), CR_ERUN);
+        CHECK(strstr(err.msg, "a letter of rank 0 is not one that crank sends") != NULL);
+    }
+    int from;
+    size_t n;
+    if (serves) {
+        while (!holders_peek(h, &from, &n)) {
+        }
+        ps_head rows = {.kind = PS_ROWS, .stop = PS_NO_STOP};
+        (void)holders_post(h, 0, &rows, sizeof rows);
+    } else {
+        cr_batch *b;
+        bool done;
+        cr_trainer_round_begin(p.t, 0);
+        CHECK(cr_loader_next(p.data, &b, &done, &err) == CR_OK);
+        CHECK_INT(cr_trainer_step(p.t, b, 0, &err), CR_ERUN);
+        CHECK(strstr(err.msg, "a letter of rank 1 is not one that crank sends") != NULL);
+        cr_loader_release(p.data, b);
+    }
+    pthread_barrier_wait(&h->of->gate);
+    while (serves && holders_peek(h, &from, &n)) {
+        char *mem = malloc(n + 1);
+        (void)holders_take(h, from, mem, n);
+        free(mem);
+    }
+    pthread_mutex_lock(&one_at_a_time);
+    show(&p.diag);
+    if (p.data) cr_loader_free(p.data);
+    cr_trainer_free(p.t);
+    cr_job_close(&p.j);
+    cr_diag_clear(&p.diag);
+    pthread_mutex_unlock(&one_at_a_time);
+}
+
+TEST(odd_letters) {
+    static const int shape[] = {8, SERVER, 0};
+    static const char *const strategy[] = {STRATEGY("async", ""), STRATEGY("half_async", "")};
+    for (int i = 0; i < 2; i++) {
+        trial t = {.config = in_root("criteo/pipeline.yaml"), .set = {strategy[i]}};
+        holders hs;
+        holders_run(&hs, shape, send_odd, &t);
+    }
+}
+
 /* Writes a config with tables that grow, each with other rules. A growing table reserves addresses
  * for all memory of the machine, and ThreadSanitizer leaves room for few of them. */
 static void make_growing(const char *from, const char *to) {
@@ -298,7 +385,8 @@ static void make_growing(const char *from, const char *to) {
 }
 
 int main(int argc, char **argv) {
-    static const t_case cases[] = {CASE(one_worker_of_half_async), CASE(several_workers)};
+    static const t_case cases[] = {CASE(one_worker_of_half_async), CASE(several_workers),
+                                   CASE(odd_letters)};
     if (!root_open("rounds")) return 1;
     make_synth("criteo", in_root("criteo"), ROWS, 100, 5, 0.0002);
     make_synth("taobao", in_root("taobao"), ROWS, 100, 5, 0.0005);
