@@ -15,7 +15,7 @@
 #include "emb/grow_int.h"
 
 #define MIN_ROWS 1024
-#define SOME     64 /* rows that a sink gets at a time */
+#define SOME     64 /* rows that are searched at a time */
 static const char what[] = "rows of a table with an accessor";
 
 static int64_t width_x(const cr_grow *g) {
@@ -132,27 +132,32 @@ static void end(void *ctx) {
     }
 }
 
-static void take(void *ctx, const cr_row_grads *r, float *scratch) {
-    cr_grow *g = ctx;
+/* Pushes n <= SOME gradients. */
+static void push_some(cr_grow *g, const int64_t *id, const float *grad, int64_t n) {
     grow_brief *b = g->brief;
     int64_t row[SOME];
-    (void)scratch;
-    CR_ASSERT(r->n <= SOME);
-    cr_keymap_find_all(&g->map, r->id, r->n, row);
-    for (int64_t k = 0; k < r->n; k++)
+    cr_keymap_find_all(&g->map, id, n, row);
+    for (int64_t k = 0; k < n; k++)
         if (row[k] >= 0)
             cr_fetch(cr_brief_record(g, row[k]),
                      (is_brief(row[k]) ? b->rows.stride : g->rows.stride) * (int64_t)sizeof(float),
                      true);
-    for (int64_t k = 0; k < r->n; k++) {
+    for (int64_t k = 0; k < n; k++) {
         if (row[k] < 0) continue; /* it was dropped since it was looked up */
-        if (!cr_ctr_push(&g->rules.ctr, width_x(g), row_at(g, row[k]), stream_of(g, r->id[k]),
-                         r->g + k * g->spec.D))
+        if (!cr_ctr_push(&g->rules.ctr, width_x(g), row_at(g, row[k]), stream_of(g, id[k]),
+                         grad + k * g->spec.D))
             continue;
         pthread_mutex_lock(&b->lock);
-        cr_grow_unused(&b->due, &b->n_due, &b->cap_due, r->id[k]);
+        cr_grow_unused(&b->due, &b->n_due, &b->cap_due, id[k]);
         pthread_mutex_unlock(&b->lock);
     }
+}
+
+static void take(void *ctx, const cr_row_grads *r, float *scratch) {
+    cr_grow *g = ctx;
+    (void)scratch;
+    for (int64_t i = 0; i < r->n; i += SOME)
+        push_some(g, r->id + i, r->g + i * g->spec.D, r->n - i < SOME ? r->n - i : SOME);
 }
 
 /* ---- the table ---- */

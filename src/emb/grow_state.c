@@ -216,11 +216,16 @@ static bool is_here(const cr_grow *g, int64_t key) {
     return key >= g->key0 && key < g->key_end;
 }
 
+enum { NO_ID = -1, ELSEWHERE = -2 }; /* of g->order: a row of no id so far; of another shard's id */
+
 /* Makes the row of an id that has row number i of the state. */
 static cr_code take_in(cr_grow *g, int64_t id, int64_t i, int64_t count, int64_t last,
                        cr_err *err) {
     int64_t key = cr_key_of(id), row;
-    if (!is_here(g, key)) return CR_OK;
+    if (!is_here(g, key)) {
+        g->order[i] = ELSEWHERE;
+        return CR_OK;
+    }
     CR_TRY(g->brief ? cr_brief_add(g, key, last == 0, &row, err)
                     : cr_grow_new_row(g, key, &row, err));
     if (g->notes)
@@ -235,7 +240,7 @@ static cr_code load_rows(cr_grow *g, const cr_zch_state *s, cr_err *err) {
     for (int64_t i = 0; i < s->size && r->id[i] != INT64_MAX; i++) {
         if (r->id[i] < 0 || (i > 0 && r->id[i] <= r->id[i - 1]))
             return wrong(g, "they do not ascend", err);
-        if (r->row[i] < 0 || r->row[i] >= s->size || g->order[r->row[i]] >= 0)
+        if (r->row[i] < 0 || r->row[i] >= s->size || g->order[r->row[i]] != NO_ID)
             return wrong(g, "a row is not one of its own", err);
         if (r->count[i] < 0 || r->last[i] < 0 || r->last[i] > UINT32_MAX)
             return wrong(g, "a count is not one", err);
@@ -276,8 +281,12 @@ static cr_code load_kept(cr_grow *g, const cr_zch_state *s, bool *counts, cr_err
 /* Takes the counts of ids that wait. */
 static cr_code load_waits(cr_grow *g, const cr_zch_seen *s, bool counted, cr_err *err) {
     for (int64_t i = 0; g->rules.admit > 1 && i < s->n; i++) {
+        if (s->id[i] < 0 || (i > 0 && s->id[i] <= s->id[i - 1]))
+            return wrong(g, "those that wait do not ascend", err);
+        if (s->count[i] < 0 || s->last[i] < 0 || s->last[i] > UINT32_MAX)
+            return wrong(g, "a count of those that wait is not one", err);
         int64_t key = cr_key_of(s->id[i]);
-        uint32_t count = (uint32_t)s->count[i], sum;
+        uint32_t count = s->count[i] > UINT32_MAX ? UINT32_MAX : (uint32_t)s->count[i], sum;
         if (!is_here(g, key) || cr_keymap_find(&g->map, (uint64_t)key) >= 0) continue;
         if (!g->sketch.words)
             CR_TRY(cr_grow_wait(g, key, count, (uint32_t)s->last[i], &sum, err));
@@ -291,12 +300,13 @@ cr_code cr_grow_load(cr_grow *g, const cr_zch_state *s, int64_t n, cr_err *err) 
     void *p;
     bool counted;
     if (s->size > 0 && s->size != n) return wrong(g, "there is another number of rows", err);
+    if (s->steps[0] < 0) return wrong(g, "their steps are not those of a training", err);
     CR_TRY(cr_try_alloc(&p, cr_bytes(n + 1, sizeof(int64_t)), what, err));
     cr_grow_saved(g);
     g->order = p;
     g->n_order = n;
     for (int64_t i = 0; i < n; i++)
-        g->order[i] = -1;
+        g->order[i] = NO_ID;
     g->now = s->steps[0];
     if (s->size > 0) CR_TRY(load_rows(g, s, err));
     for (int64_t i = 0; s->size == 0 && i < n; i++)

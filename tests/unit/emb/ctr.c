@@ -239,6 +239,7 @@ static int64_t step_of(int64_t step, int64_t from, int64_t end, int64_t *keys, f
     return m;
 }
 
+#define PUSHED 100 /* rows that a sink gets at a time, which may be any number */
 typedef struct pushing {
     const cr_owner *o;
     const int64_t *keys;
@@ -248,7 +249,7 @@ typedef struct pushing {
 static void push_item(void *ctx, int64_t item, int thread) {
     (void)thread;
     const pushing *p = ctx;
-    int64_t i = item * 64, n = p->n - i < 64 ? p->n - i : 64;
+    int64_t i = item * PUSHED, n = p->n - i < PUSHED ? p->n - i : PUSHED;
     cr_row_grads r = {.id = p->keys + i, .n = n, .g = p->g + i * D};
     p->o->sink.take(p->o->sink.ctx, &r, NULL);
 }
@@ -262,7 +263,7 @@ static void train(cr_grow *g, cr_pool *pool, int64_t from, int64_t end, int64_t 
         int64_t n = step_of(step, from, end, keys, grads), gone;
         CHECK_INT(cr_grow_step(g, NULL), 0);
         CHECK_INT(o->fetch(o->ctx, keys, n, rows, D, false, NULL), 0);
-        cr_pool_run(pool, (n + 63) / 64, push_item, &(pushing){o, keys, grads, n});
+        cr_pool_run(pool, (n + PUSHED - 1) / PUSHED, push_item, &(pushing){o, keys, grads, n});
         o->sink.end(o->sink.ctx);
         cr_grow_rest(g);
         /* what is read is what the push left */

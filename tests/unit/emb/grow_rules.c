@@ -394,4 +394,46 @@ TEST(fewer_rows) {
     cr_grow_free(b);
 }
 
-TEST_MAIN(CASE(as_the_plain_model), CASE(saved_and_loaded), CASE(fewer_rows))
+/* arrays that contradict each other, in a table that has a part of the keys only */
+TEST(damaged_states) {
+    static const char *const why[] = {"a row is not one of its own",
+                                      "those that wait do not ascend",
+                                      "those that wait do not ascend",
+                                      "a count of those that wait is not one",
+                                      "a count of those that wait is not one",
+                                      "their steps are not those of a training"};
+    cr_kern_init();
+    cr_grow_rules r = {.admit = 3, .decay = 1};
+    cr_grow *a;
+    int64_t seen[IDS], rows[2];
+    cr_zch_state s = {0};
+    cr_err err;
+    char text[200];
+    new_tables(&a, 1, &r);
+    for (int64_t i = 0; i < IDS; i++)
+        seen[i] = i < 100 ? 1 + i % 3 : 0;
+    step(&a, 1, &r, seen, 1);
+    CHECK_INT(cr_grow_save(a, NULL, &s, rows, NULL), 0);
+    CHECK(rows[1] > 30 && s.seen.n > 30);
+    for (int c = 0; c < 6; c++) {
+        cr_grow *cut[SHARDS];
+        int64_t *at[] = {&s.rows.row[3],   &s.seen.id[0],   &s.seen.id[5],
+                         &s.seen.count[2], &s.seen.last[2], &s.steps[0]};
+        int64_t value[] = {s.rows.row[4], -7, s.seen.id[4], -1, (int64_t)1 << 40, -1}, was = *at[c];
+        new_tables(cut, SHARDS, &r);
+        snprintf(text, sizeof text, "the ids of table t are damaged: %s; use another checkpoint",
+                 why[c]);
+        for (int k = 0; k < SHARDS; k++) {
+            if (!cut[k]) continue;
+            *at[c] = value[c];
+            CHECK_INT(cr_grow_load(cut[k], &s, s.size, &err), CR_EDATA);
+            CHECK_STR(err.msg, text);
+            *at[c] = was;
+        }
+        free_tables(cut, SHARDS);
+    }
+    cr_zch_state_clear(&s);
+    cr_grow_free(a);
+}
+
+TEST_MAIN(CASE(as_the_plain_model), CASE(saved_and_loaded), CASE(fewer_rows), CASE(damaged_states))
