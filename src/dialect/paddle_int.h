@@ -5,8 +5,8 @@
  *   paddle_ask.c    reading keys, with places; writing keys of crank; -o key=value
  *   paddle_data.c   readers: data_config and features
  *   paddle_model.c  which model is meant
- *   paddle_rank.c, paddle_tasks.c, paddle_pairs.c, paddle_steps.c, paddle_match.c,
- *   paddle_recall.c  the models: one function each
+ *   paddle_rank.c, paddle_tasks.c, paddle_pairs.c, paddle_weighed.c, paddle_steps.c,
+ *   paddle_match.c, paddle_recall.c  the models: one function each
  *   paddle_runs.c   what `crank run` does, one after the other
  *   paddle_servers.c  training with parameter servers
  *   paddle_tables.c   tables with an accessor, and training day by day
@@ -169,6 +169,10 @@ const char *cr_pd_cut_normal(cr_pd *p, double std);
 void cr_pd_check_dense(cr_pd *p);
 void cr_pd_tell_reg(cr_pd *p);
 const char *cr_pd_activation(cr_pd *p, const char *absent);
+/* Layers as PaddleRec ships them: linear, ReLU, batch norm, each; the input is a list of inputs,
+ * the sizes a list of numbers. Returns the last block as an input. */
+const char *cr_pd_shipped_layers(cr_pd *p, cr_buf *b, const char *name, const char *inputs,
+                                 const cr_conf_node *sizes);
 /* Features and groups of a model with a linear part and fields of one width: wide, the weights of
  * ids; dense, the numbers as they are (if there are any); all, the vectors. first is the list of
  * the blocks that make the linear part, and adds those that add it up. */
@@ -196,8 +200,14 @@ void cr_pd_subwords(cr_pd *p);  /* words of a text, and the n-grams of each */
 void cr_pd_tree(cr_pd *p);      /* a vector and an item, over a tree of items */
 void cr_pd_texts(cr_pd *p);     /* two texts, with a tab */
 void cr_pd_movies(cr_pd *p);    /* slots of a user and a movie, and the rating */
+void cr_pd_purchases(cr_pd *p); /* click, purchase, and ids of feature_vocabulary */
 
 /* ---- the models ---- */
+void cr_pd_gatenet(cr_pd *p);
+void cr_pd_difm(cr_pd *p);
+void cr_pd_deepfefm(cr_pd *p);
+void cr_pd_fat_deepffm(cr_pd *p);
+void cr_pd_aitm(cr_pd *p);
 void cr_pd_afm(cr_pd *p);
 void cr_pd_pnn(cr_pd *p);
 void cr_pd_fgcnn(cr_pd *p);

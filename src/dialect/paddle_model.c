@@ -58,12 +58,15 @@ static const char *const idle_tasks[] = {
  * takes. */
 static const cr_pd_model models[] = {
     {"afm", cr_pd_feat, cr_pd_afm, idle_slots, NULL, true, false},
+    {"aitm", cr_pd_purchases, cr_pd_aitm, idle_none, "Adam", false, false},
     {"autoint", cr_pd_places, cr_pd_autoint, idle_autoint, "Adam", true, false},
     {"bst", cr_pd_clicks, cr_pd_bst, idle_loader, "Adagrad", true, false},
     {"dcn", cr_pd_criteo, cr_pd_dcn, idle_dcn, "Adam", false, false},
     {"dcn_v2", cr_pd_criteo, cr_pd_dcn_v2, idle_dcn, "Adam", false, false},
     {"deep_crossing", cr_pd_feat, cr_pd_deep_crossing, idle_slots, NULL, true, false},
+    {"deepfefm", cr_pd_criteo, cr_pd_deepfefm, idle_slots, NULL, false, false},
     {"deepfm", cr_pd_criteo, cr_pd_deepfm, idle_slots, "Adam", true, false},
+    {"difm", cr_pd_criteo, cr_pd_difm, idle_slots, "Adam", false, false},
     {"dien", cr_pd_histories, cr_pd_dien, idle_loader, NULL, false, false},
     {"din", cr_pd_history, cr_pd_din, idle_din, NULL, false, false},
     {"dlrm", cr_pd_criteo, cr_pd_dlrm, idle_dlrm, "Adam", false, false},
@@ -71,12 +74,14 @@ static const cr_pd_model models[] = {
     {"dssm", cr_pd_documents, cr_pd_dssm, idle_none, "Adam", true, false},
     {"esmm", cr_pd_aliccp, cr_pd_esmm, idle_tasks, "Adam", false, false},
     {"fasttext", cr_pd_subwords, cr_pd_fasttext, idle_none, NULL, true, false},
+    {"fat_deepffm", cr_pd_criteo, cr_pd_fat_deepffm, idle_slots, "Adam", false, false},
     {"ffm", cr_pd_criteo, cr_pd_ffm, idle_slots, "Adam", true, false},
     {"fgcnn", cr_pd_feat, cr_pd_fgcnn, idle_slots, NULL, true, false},
     {"fibinet", cr_pd_criteo, cr_pd_fibinet, idle_slots, NULL, false, false},
     {"flen", cr_pd_avazu, cr_pd_flen, idle_flen, NULL, false, false},
     {"fm", cr_pd_criteo, cr_pd_fm, idle_slots, "Adam", true, false},
     {"fnn", cr_pd_feat, cr_pd_fnn, idle_slots, NULL, true, false},
+    {"gatenet", cr_pd_criteo, cr_pd_gatenet, idle_slots, "Adam", false, false},
     {"gnn", cr_pd_clicked, cr_pd_gnn, idle_none, NULL, false, false},
     {"gru4rec", cr_pd_sessions, cr_pd_gru4rec, idle_none, NULL, false, false},
     {"logistic_regression", cr_pd_feat, cr_pd_logistic_regression, idle_feat, "Adam", true, false},
@@ -105,13 +110,12 @@ static const cr_pd_model models[] = {
 #define N_MODELS (sizeof models / sizeof *models)
 
 /* Models of PaddleRec that crank does not have. */
-static const char *const others[] = {
-    "aitm",     "autofis", "bert4rec", "deepfefm",   "deeprec",
-    "deepwalk", "difm",    "dmr",      "dpin",       "dselect_k",
-    "dsin",     "ensfm",   "escm2",    "fastformer", "fat_deepffm",
-    "gatenet",  "iprec",   "kim",      "listwise",   "maml",
-    "metaheac", "mhcn",    "naml",     "sign",       "textcnn_pretrain",
-    "tisas",    NULL};
+static const char *const others[] = {"autofis", "bert4rec", "deeprec",    "deepwalk",
+                                     "dmr",     "dpin",     "dselect_k",  "dsin",
+                                     "ensfm",   "escm2",    "fastformer", "iprec",
+                                     "kim",     "listwise", "maml",       "metaheac",
+                                     "mhcn",    "naml",     "sign",       "textcnn_pretrain",
+                                     "tisas",   NULL};
 
 static const char *next_model(const void *ctx, size_t i) {
     (void)ctx;
@@ -153,6 +157,8 @@ static const cr_pd_model *by_keys(const cr_pd *p) {
         {"xdeepfm", "layer_sizes_cin", "layer_sizes_dnn"},
         {"dcn_v2", "use_low_rank_mixture", "cross_num"},
         {"dcn", "cross_num", "cross_num"},
+        {"gatenet", "use_embedding_gate", "use_hidden_gate"},
+        {"difm", "fen_layers_size", "att_factor_dim"},
         {"dlrm", "bot_layer_sizes", "top_layer_sizes"},
         {"autoint", "attn_layer_sizes", "head_num"},
         {"ple", "exp_per_task", "shared_num"},

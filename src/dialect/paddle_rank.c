@@ -476,10 +476,8 @@ void cr_pd_autoint(cr_pd *p) {
     cr_buf_clear(&b);
 }
 
-/* Layers as PaddleRec ships them: linear, ReLU, batch norm, each; the input is a list of inputs.
- * Returns the name of the last block. */
-static const char *shipped_layers(cr_pd *p, cr_buf *b, const char *name, const char *inputs,
-                                  const cr_conf_node *sizes_) {
+const char *cr_pd_shipped_layers(cr_pd *p, cr_buf *b, const char *name, const char *inputs,
+                                 const cr_conf_node *sizes_) {
     for (size_t i = 0; i < sizes_->n; i++) {
         cr_buf_printf(b,
                       "{name: %s%d, inputs: [%s], mlp: {hidden_units: [%s]}}, {name: %s_norm%d, "
@@ -496,12 +494,12 @@ static void shipped_dlrm(cr_pd *p) {
     const cr_conf_node *top = cr_pd_get(p, p->hyper, "top_layer_sizes");
     cr_buf b;
     cr_buf_init(&b);
-    const char *d = shipped_layers(p, &b, "bottom", "{feature_group_name: dense}", bot);
+    const char *d = cr_pd_shipped_layers(p, &b, "bottom", "{feature_group_name: dense}", bot);
     cr_buf_printf(&b,
                   "{name: dots, inputs: [%s, {feature_group_name: sparse}], dot_interaction: {}}, ",
                   d);
-    (void)shipped_layers(p, &b, "top", cr_arena_printf(&p->doc->arena, "%s, {block_name: dots}", d),
-                         top);
+    (void)cr_pd_shipped_layers(p, &b, "top",
+                               cr_arena_printf(&p->doc->arena, "%s, {block_name: dots}", d), top);
     b.data[b.n - 2] = 0; /* the last comma */
     cr_pd_put(p, p->model_at,
               "model_config: {feature_groups: [{group_name: dense, feature_names: [%s]}, "

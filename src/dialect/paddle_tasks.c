@@ -1,13 +1,16 @@
 /*
  * paddle_tasks.c - PaddleRec's models with readers of their own: mmoe, share_bottom, ple, esmm,
- * din, ncf, slot_dnn.
+ * din, ncf, slot_dnn, aitm.
  *
  * The census models predict income and marital status. PaddleRec has two scores per task and a
  * softmax; so have these.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
+#include "base/fs.h"
 #include "dialect/paddle_int.h"
 
 #define MAX_ROWS CR_PD_MAX_ROWS
@@ -226,4 +229,176 @@ void cr_pd_slot_dnn(cr_pd *p) {
               "%s}}]}, losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}], train_metrics: "
               "[{auc: {}, since_epoch: true}]}",
               cr_pd_id_names(p), fc);
+}
+
+/* ---- aitm ---- */
+
+enum { MAX_FEATURES = 4096 };
+
+/* The number of values of a feature of feature_vocabulary; 0: it is not a pair of a name and a
+ * number. */
+static int64_t values_of(const cr_conf_node *f) {
+    int64_t rows = 0;
+    bool pair = f->kind == CR_NODE_LIST && f->n == 2 && f->v[0].val->kind == CR_NODE_SCALAR &&
+                f->v[1].val->kind == CR_NODE_SCALAR &&
+                cr_parse_i64(f->v[1].val->text, f->v[1].val->len, &rows);
+    return pair && rows > 0 && rows <= MAX_ROWS ? rows : 0;
+}
+
+static const cr_conf_node *vocabulary(cr_pd *p) {
+    const cr_conf_node *v = cr_pd_get(p, p->hyper, "feature_vocabulary");
+    if (v) cr_tree_ask_all(&p->use, v);
+    if (v && v->kind == CR_NODE_LIST && v->n > 0 && v->n <= MAX_FEATURES) return v;
+    cr_pd_wrong(p, cr_pd_at(p, p->hyper, "feature_vocabulary"),
+                "hyper_parameters.feature_vocabulary must be a list of names and numbers of "
+                "values, such as [['101', 238635], ['121', 98]]");
+    return NULL;
+}
+
+/* Does the first file of a folder begin with a line of names? */
+static bool has_names(cr_pd *p, const char *key) {
+    const char *dir = cr_pd_str(p, p->runner, key, false);
+    cr_arena *a = &p->doc->arena;
+    char **names, first = 0;
+    size_t n, got = 0;
+    cr_fs *f;
+    cr_err err;
+    if (!dir || !*dir) return false;
+    dir = cr_path_join(a, cr_path_dir(a, p->path), dir);
+    if (cr_list_dir(a, dir, &names, &n, &err) != CR_OK || n == 0) return false;
+    if (cr_fs_open(&f, cr_path_join(a, dir, names[0]), &err) != CR_OK) return false;
+    if (cr_fs_pread(f, 0, &first, 1, &got, &err) != CR_OK || got == 0) first = 0;
+    cr_fs_close(f);
+    return first >= 'A';
+}
+
+/* The training file of the sample begins with names and the file of its evaluation does not;
+ * PaddleRec leaves the first line of both out. */
+void cr_pd_purchases(cr_pd *p) {
+    const cr_conf_node *v = vocabulary(p);
+    bool names = has_names(p, cr_pd_alone(p) ? "test_data_dir" : "train_data_dir");
+    cr_buf b;
+    p->apart = true;
+    cr_buf_init(&b);
+    cr_buf_str(&b, "{input_name: click, input_type: FLOAT}, {input_name: purchase, input_type: "
+                   "FLOAT}");
+    if (v) p->ids = CR_NEW_N(&p->doc->arena, const char *, v->n);
+    for (size_t i = 0; v && i < v->n; i++) {
+        const cr_conf_node *f = v->v[i].val;
+        int64_t rows = values_of(f);
+        if (rows == 0) {
+            cr_pd_wrong(p, f->at,
+                        "feature_vocabulary: item %zu must be a name and a number of values, such "
+                        "as ['101', 238635]",
+                        i + 1);
+            continue;
+        }
+        const char *name = cr_pd_names(p, &f->v[0].val->text, 1);
+        p->ids[p->n_ids++] = f->v[0].val->text;
+        cr_buf_printf(&b, ", {input_name: %s, input_type: INT64}", name);
+    }
+    cr_pd_put(p, p->data_at,
+              "data_config: {dataset_type: CsvDataset, fg_mode: FG_NONE, with_header: %s, "
+              "label_fields: [click, purchase], input_fields: [%s]}",
+              names ? "true" : "false", b.data);
+    cr_buf_clear(&b);
+}
+
+/* The attention of AITM over the tower of purchases (0) and what the clicks tell (1): scores are
+ * products of queries and keys. The block ait is the sum of the weighted values. */
+static void aitm_attention(cr_buf *b, int64_t dim) {
+    static const char *const from[] = {"purchase_tower", "info"};
+    static const char *const kinds[] = {"q", "k", "v"};
+    for (int i = 0; i < 2; i++) {
+        for (int k = 0; k < 3; k++) {
+            cr_buf_printf(b, "{name: %s%d, inputs: [{block_name: %s}], ", kinds[k], i, from[i]);
+            if (i == 0)
+                cr_buf_printf(b, "linear: {units: %lld, bias: false}}, ", (long long)dim);
+            else
+                cr_buf_printf(b, "weights_of: %s0}, ", kinds[k]);
+        }
+        cr_buf_printf(b,
+                      "{name: qk%d, inputs: [{block_name: q%d}, {block_name: k%d}], multiply: {}}, "
+                      "{name: sum%d, inputs: [{block_name: qk%d}], sum: {}}, {name: score%d, "
+                      "inputs: [{block_name: sum%d}], add: {weights: [%.9g]}}, ",
+                      i, i, i, i, i, i, i, 1 / sqrt((double)dim));
+    }
+    cr_buf_str(b, "{name: values, inputs: [{block_name: v0}, {block_name: v1}], concat: {}}, "
+                  "{name: scores, inputs: [{block_name: score0}, {block_name: score1}], softmax: "
+                  "{}}, {name: shares, inputs: [{block_name: values}, {block_name: scores}], "
+                  "multiply: {}}, {name: ait, inputs: [{block_name: shares}], sum: {fields: "
+                  "true}}, ");
+}
+
+/* Two towers over the vectors of the features; the second also sees, through attention, what the
+ * first has found. Where a purchase seems likelier than a click, the difference is a cost: its mean
+ * here, its sum over the batch as shipped. */
+void cr_pd_aitm(cr_pd *p) {
+    int64_t dim = cr_pd_int(p, p->hyper, "embedding_size", CR_PD_REQUIRED, 1, 65536), n;
+    const char *dims = cr_pd_widths(p, p->hyper, "dims", &n), *drops = "";
+    const cr_conf_node *sizes = cr_pd_get(p, p->hyper, "dims");
+    const cr_conf_node *drop = cr_pd_get(p, p->hyper, "drop_prob");
+    const cr_conf_node *v = cr_pd_get(p, p->hyper, "feature_vocabulary");
+    double last = 0;
+    if (n < 1 || !v || v->kind != CR_NODE_LIST) return;
+    int64_t top = atoll(sizes->v[n - 1].val->text);
+    if (drop) cr_tree_ask_all(&p->use, drop);
+    for (size_t i = 0; drop && drop->kind == CR_NODE_LIST && i < drop->n; i++) {
+        const cr_conf_node *d = drop->v[i].val;
+        if (d->kind != CR_NODE_SCALAR || !cr_parse_f64(d->text, d->len, &last) || last < 0 ||
+            last >= 1) {
+            cr_pd_wrong(p, d->at, "drop_prob: item %zu must be a number from 0 to 1", i + 1);
+            return;
+        }
+        drops = cr_arena_printf(&p->doc->arena, "%s%s%g", drops, i ? ", " : "", last);
+    }
+    if (drop && (drop->kind != CR_NODE_LIST || drop->n != (size_t)n)) {
+        cr_pd_wrong(p, drop->at, "drop_prob must have a number for each of dims, %lld",
+                    (long long)n);
+        return;
+    }
+    for (size_t i = 0, k = 0; i < v->n && (int)k < p->n_ids; i++) {
+        int64_t rows = values_of(v->v[i].val);
+        if (rows == 0) continue;
+        cr_pd_feature(p, p->data_at,
+                      "id_feature: {feature_name: %s, num_buckets: %lld, embedding_dim: %lld}",
+                      cr_pd_names(p, &p->ids[k], 1), (long long)rows, (long long)dim);
+        k++;
+    }
+    cr_buf b;
+    cr_buf_init(&b);
+    static const char *const towers[] = {"click", "purchase"};
+    for (int t = 0; t < 2; t++)
+        cr_buf_printf(&b,
+                      "{name: %s_tower, inputs: [{feature_group_name: all}], mlp: {hidden_units: "
+                      "%s, dropout_ratio: [%s]}}, ",
+                      towers[t], dims, drops);
+    cr_buf_printf(&b,
+                  "{name: info, inputs: [{block_name: click_tower}], mlp: {hidden_units: [%lld], "
+                  "dropout_ratio: [%g]}}, ",
+                  (long long)top, last);
+    aitm_attention(&b, top);
+    cr_buf_str(&b, "{name: click_layer, inputs: [{block_name: click_tower}], linear: {units: 1}}, "
+                   "{name: purchase_layer, inputs: [{block_name: ait}], linear: {units: 1}}, ");
+    for (int t = 0; t < 2; t++)
+        cr_buf_printf(&b,
+                      "{name: %s_prob, inputs: [{block_name: %s_layer}], activation: {function: "
+                      "nn.Sigmoid}}, ",
+                      towers[t], towers[t]);
+    cr_buf_str(&b, "{name: excess, inputs: [{block_name: purchase_prob}, {block_name: "
+                   "click_prob}], add: {weights: [1, -1]}}");
+    const char *ends = "";
+    for (int t = 0; t < 2; t++)
+        ends = cr_arena_printf(&p->doc->arena,
+                               "%s{tower_name: %s, label_name: %s, inputs: [{block_name: "
+                               "%s_layer}], losses: [{binary_cross_entropy: {}}], metrics: [{auc: "
+                               "{}}], train_metrics: [{auc: {}, since_epoch: true}]}, ",
+                               ends, towers[t], towers[t], towers[t]);
+    cr_pd_put(p, p->model_at,
+              "model_config: {feature_groups: [{group_name: all, feature_names: [%s]}], backbone: "
+              "{blocks: [%s], task_towers: [%s{tower_name: constraint, label_name: purchase, "
+              "weight: %g, inputs: [{block_name: excess}], losses: [{excess_loss: {}}], metrics: "
+              "[{average_output: {}}]}]}}",
+              cr_pd_id_names(p), b.data, ends, 0.6 * (p->o->compat ? (double)p->batch : 1));
+    cr_buf_clear(&b);
 }

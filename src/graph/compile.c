@@ -137,7 +137,8 @@ static void touch(life *l, int pos, int ph) {
     l->last_phase = ph;
 }
 
-/* Buffers that are alive at the same time; each is placed into the first gap that fits. */
+/* Buffers that are alive at the same time, in the order of their places; each is placed into the
+ * first gap that fits. */
 typedef struct placed {
     int64_t off, width;
     int last;
@@ -147,17 +148,13 @@ static int64_t place(placed *live, int *n_live, int64_t width, int now, int last
     int m = 0;
     for (int i = 0; i < *n_live; i++)
         if (live[i].last >= now) live[m++] = live[i];
-    *n_live = m;
     int64_t off = 0;
-    for (bool moved = true; moved;) {
-        moved = false;
-        for (int i = 0; i < m; i++)
-            if (off < live[i].off + live[i].width && live[i].off < off + width) {
-                off = live[i].off + live[i].width;
-                moved = true;
-            }
-    }
-    live[(*n_live)++] = (placed){off, width, last};
+    int at = 0;
+    for (; at < m && live[at].off < off + width; at++)
+        off = live[at].off + live[at].width;
+    memmove(&live[at + 1], &live[at], (size_t)(m - at) * sizeof *live);
+    live[at] = (placed){off, width, last};
+    *n_live = m + 1;
     if (off + width > *top) *top = off + width;
     return off;
 }

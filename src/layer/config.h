@@ -55,6 +55,7 @@ typedef struct cr_autoint_layer_conf { /* AutoIntLayer: crank's own */
     int64_t head_dim;
     bool use_residual;
     bool use_scale;
+    bool use_relu;
 } cr_autoint_layer_conf;
 extern const cr_msg cr_mask_block_msg, cr_mask_net_module_msg, cr_cross_msg, cr_cross_v2_msg,
     cr_cin_msg, cr_wukong_layer_msg, cr_autoint_layer_msg;

@@ -124,6 +124,7 @@ static const cr_field autoint_layer_fields[] = {
             "add the layer's input, through a matrix of its own"),
     CR_BOOL(cr_autoint_layer_conf, use_scale, false, CR_F_OURS,
             "divide scores by the root of head_dim; the paper does not"),
+    CR_BOOL(cr_autoint_layer_conf, use_relu, true, CR_F_OURS, "end with a ReLU"),
     CR_END,
 };
 const cr_msg cr_autoint_layer_msg = {

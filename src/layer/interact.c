@@ -110,5 +110,5 @@ cr_node *cr_autoint_layer(cr_graph *g, const char *name, const cr_autoint_layer_
     double scale = c->use_scale ? 1.0 / sqrt((double)c->head_dim) : 1.0;
     cr_node *y = cr_attention(g, p[0], p[1], p[2], F, c->num_heads, c->head_dim, (float)scale);
     if (c->use_residual) y = cr_add(g, (cr_node *[]){y, p[3]}, (float[]){1, 1}, 2);
-    return cr_activation(g, CR_ACT_RELU, NULL, y);
+    return c->use_relu ? cr_activation(g, CR_ACT_RELU, NULL, y) : y;
 }

@@ -43,10 +43,21 @@ const cr_block_type cr_block_gate_nu = {
 typedef struct senet_conf {
     cr_conf_base base;
     int64_t reduction_ratio;
+    int squeeze; /* a senet_squeeze */
+    bool bias;
 } senet_conf;
+typedef enum senet_squeeze { SQUEEZE_MEAN, SQUEEZE_MAX } senet_squeeze;
+static const cr_enum_value senet_squeezes[] = {
+    {"MEAN", SQUEEZE_MEAN, "the mean of its numbers", NULL},
+    {"MAX", SQUEEZE_MAX, "its largest number", NULL},
+    {NULL, 0, NULL, NULL},
+};
 static const cr_field senet_fields[] = {
     CR_INT(senet_conf, reduction_ratio, 4, 1, 65536, CR_F_OURS,
            "how many times fewer units than vectors the inner layer has"),
+    CR_ENUM(senet_conf, squeeze, senet_squeezes, SQUEEZE_MEAN, CR_F_OURS,
+            "what stands for a vector"),
+    CR_BOOL(senet_conf, bias, false, CR_F_OURS, "the two layers add a learned vector"),
     CR_END,
 };
 const cr_msg cr_block_senet_msg = {
@@ -55,17 +66,23 @@ const cr_msg cr_block_senet_msg = {
     .fields = senet_fields,
     .size = sizeof(senet_conf),
 };
-/* z_f = mean of vector f, a = ReLU(W_2 ReLU(W_1 z)), y_f = a_f x_f; there are no biases. */
+/* z_f = mean of vector f, a = ReLU(W_2 ReLU(W_1 z)), y_f = a_f x_f. With the largest number in the
+ * place of the mean it is the attention of FAT-DeepFFM (Zhang et al., 2019). */
 static void senet(cr_block_call *c, const void *conf) {
-    int64_t D = c->x.D, F = c->x.node->width / D;
-    int64_t inner = F / ((const senet_conf *)conf)->reduction_ratio;
+    const senet_conf *s = conf;
+    int64_t D = c->x.D, F = c->x.node->width / D, inner = F / s->reduction_ratio;
     cr_graph *g = c->g;
-    cr_node *x = c->x.node;
-    cr_node *z = cr_field_sum(g, cr_transpose(g, x, F, D), D, F);
-    z = cr_add(g, &z, (float[]){1.0f / (float)D}, 1);
+    cr_node *x = c->x.node, *z;
+    if (s->squeeze == SQUEEZE_MAX) {
+        cr_picture in = {1, F, D}, out;
+        z = cr_max_pool(g, x, &in, 1, D, &out);
+    } else {
+        z = cr_field_sum(g, cr_transpose(g, x, F, D), D, F);
+        z = cr_add(g, &z, (float[]){1.0f / (float)D}, 1);
+    }
     size_t mark = cr_graph_push(g, "%s", c->path);
-    cr_node *a = cr_linear(g, "excitation.0", z, inner > 0 ? inner : 1, false, true);
-    a = cr_linear(g, "excitation.2", a, F, false, true);
+    cr_node *a = cr_linear(g, "excitation.0", z, inner > 0 ? inner : 1, s->bias, true);
+    a = cr_linear(g, "excitation.2", a, F, s->bias, true);
     cr_graph_pop(g, mark);
     cr_block_give_fields(c, cr_mul(g, x, a), D);
 }

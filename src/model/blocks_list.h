@@ -11,6 +11,7 @@
     X(activation, cr_block_activation_msg)                                                         \
     X(add, cr_block_add_msg)                                                                       \
     X(autoint_layer, cr_autoint_layer_msg)                                                         \
+    X(aware_pairs, cr_block_aware_pairs_msg)                                                       \
     X(batch_norm, cr_block_batch_norm_msg)                                                         \
     X(bilinear, cr_block_bilinear_msg)                                                             \
     X(capsules, cr_block_capsules_msg)                                                             \

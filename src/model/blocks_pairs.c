@@ -1,7 +1,8 @@
 /*
  * blocks_pairs.c - block layers over the products of all pairs of fields: pair_attention (Xiao et
- * al., 2017: AFM), bilinear (Huang et al., 2019: FiBiNET), product (Qu et al., 2016: PNN), and
- * mix_fields and field_linear, which make new vectors of the fields.
+ * al., 2017: AFM), bilinear (Huang et al., 2019: FiBiNET), aware_pairs (Zhang et al., 2019:
+ * FAT-DeepFFM), product (Qu et al., 2016: PNN), and mix_fields and field_linear, which make new
+ * vectors of the fields.
  */
 #include <math.h>
 #include <stdio.h>
@@ -75,9 +76,12 @@ static const cr_enum_value matrix_kinds[] = {
 typedef struct bilinear_conf {
     cr_conf_base base;
     int kind; /* matrices */
+    bool symmetric;
 } bilinear_conf;
 static const cr_field bilinear_fields[] = {
     CR_ENUM(bilinear_conf, kind, matrix_kinds, ONE, CR_F_OURS, "how many matrices there are"),
+    CR_BOOL(bilinear_conf, symmetric, false, CR_F_OURS,
+            "add v_i times W v_j, so that the matrix is W plus its transpose: DeepFEFM"),
     CR_END,
 };
 const cr_msg cr_block_bilinear_msg = {
@@ -92,24 +96,37 @@ static cr_node *matrix(cr_block_call *c, const char *name, int64_t D) {
 }
 
 /* v_i times a matrix each: per field, or per pair. */
-static cr_node *per_part(cr_block_call *c, int64_t F, int64_t P, bool pair) {
+static cr_node *per_part(cr_block_call *c, int64_t F, int64_t P, bool pair, bool symmetric) {
     int64_t D = c->x.D, n = 0;
     cr_node *x = c->x.node, **v = CR_NEW_N(&c->b->m->arena, cr_node *, pair ? P : F);
     for (int64_t i = 0; i < F; i++)
         for (int64_t j = pair ? i + 1 : 0; j < (pair ? F : 1); j++) {
             char name[64];
             snprintf(name, sizeof name, "weight.%d", (int)n);
-            cr_node *y =
-                cr_matmul(c->g, cr_slice(c->g, x, i * D, D), matrix(c, name, D), NULL, false);
-            v[n++] = pair ? cr_mul(c->g, y, cr_slice(c->g, x, j * D, D)) : y;
+            cr_node *W = matrix(c, name, D), *vi = cr_slice(c->g, x, i * D, D);
+            cr_node *y = cr_matmul(c->g, vi, W, NULL, false);
+            if (pair) {
+                cr_node *vj = cr_slice(c->g, x, j * D, D), *both[2];
+                both[0] = y = cr_mul(c->g, y, vj);
+                both[1] = symmetric ? cr_mul(c->g, cr_matmul(c->g, vj, W, NULL, false), vi) : NULL;
+                if (symmetric) y = cr_add(c->g, both, (float[]){1, 1}, 2);
+            }
+            v[n++] = y;
         }
     return cr_concat(c->g, v, (int)n);
 }
 
 static void bilinear(cr_block_call *c, const void *conf) {
     int kind = ((const bilinear_conf *)conf)->kind;
+    bool symmetric = ((const bilinear_conf *)conf)->symmetric;
     int64_t F, P = pairs_of(c, &F), D = c->x.D;
     if (P == 0) return;
+    if (symmetric && kind == PER_FIELD) {
+        cr_block_wrong(c, cr_conf_at(conf, "symmetric"),
+                       "the two vectors of a pair have other matrices with EACH; use ALL or "
+                       "INTERACTION");
+        return;
+    }
     if (kind == PER_PAIR && P > 4096) {
         cr_block_wrong(c, cr_conf_at(conf, "kind"),
                        "%lld pairs have a matrix each; use EACH, or fewer than 92 vectors",
@@ -119,12 +136,16 @@ static void bilinear(cr_block_call *c, const void *conf) {
     size_t mark = cr_graph_push(c->g, "%s", c->path);
     cr_node *y;
     if (kind == PER_PAIR) {
-        y = per_part(c, F, P, true);
+        y = per_part(c, F, P, true, symmetric);
     } else {
         cr_node *u = kind == ONE
                          ? cr_matmul_each(c->g, c->x.node, matrix(c, "weight", D), NULL, false, F)
-                         : per_part(c, F, P, false);
+                         : per_part(c, F, P, false, false);
         y = cr_pair_mul(c->g, u, c->x.node, F, D);
+        if (symmetric) {
+            cr_node *both[2] = {y, cr_pair_mul(c->g, c->x.node, u, F, D)};
+            y = cr_add(c->g, both, (float[]){1, 1}, 2);
+        }
     }
     cr_graph_pop(c->g, mark);
     cr_block_give_fields(c, y, D);
@@ -134,6 +155,30 @@ const cr_block_type cr_block_bilinear = {
     .takes = CR_TAKES_FIELDS,
     .min_in = 1,
     .build = bilinear,
+};
+
+/* ---- aware_pairs ---- */
+
+CR_BLOCK_PLAIN(aware_pairs, "AwarePairsBlock",
+               "What two of F fields show each other, multiplied number by number: of F times F "
+               "vectors, v_ij times v_ji for i < j");
+static void aware_pairs(cr_block_call *c, const void *conf) {
+    (void)conf;
+    int64_t D = c->x.D, n = c->x.node->width / D, F = (int64_t)(sqrt((double)n) + 0.5);
+    if (F * F != n || F < 2) {
+        cr_block_wrong(c, c->at,
+                       "its row has %lld vectors; give it F times F, the vectors of F fields for F "
+                       "fields, with F from 2 on",
+                       (long long)n);
+        return;
+    }
+    cr_block_give_fields(c, cr_ffm_mul(c->g, c->x.node, F, D), D);
+}
+const cr_block_type cr_block_aware_pairs = {
+    .name = "aware_pairs",
+    .takes = CR_TAKES_FIELDS,
+    .min_in = 1,
+    .build = aware_pairs,
 };
 
 /* ---- product ---- */

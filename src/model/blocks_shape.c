@@ -19,8 +19,9 @@ const cr_block_type cr_block_concat = {
     .build = concat,
 };
 
-/* Inputs that are combined number by number must be as wide as the widest, or 1 wide. */
-static bool same_widths(cr_block_call *c, const cr_block_val **widest) {
+/* Inputs that are combined number by number must be as wide as the widest, or 1 wide; with `each`
+ * they may also be a number for each vector of the widest. */
+static bool same_widths(cr_block_call *c, const cr_block_val **widest, bool each) {
     *widest = &c->in[0];
     for (int i = 1; i < c->n_in; i++)
         if (c->in[i].node->width > (*widest)->node->width) *widest = &c->in[i];
@@ -28,10 +29,12 @@ static bool same_widths(cr_block_call *c, const cr_block_val **widest) {
     for (int i = 0; i < c->n_in; i++) {
         int64_t has = c->in[i].node->width;
         if (has == w || has == 1) continue;
+        if (each && (*widest)->D && has * (*widest)->D == w) continue;
         cr_block_wrong(c, c->at,
                        "input %d is %lld wide and another %lld; %s takes inputs of one width, or "
-                       "of width 1; put a linear block between",
-                       i + 1, (long long)has, (long long)w, c->type);
+                       "of width 1%s; put a linear block between",
+                       i + 1, (long long)has, (long long)w, c->type,
+                       each ? ", or with a number for each vector" : "");
         return false;
     }
     return true;
@@ -55,7 +58,7 @@ const cr_msg cr_block_add_msg = {
 static void add(cr_block_call *c, const void *conf) {
     const cr_floats *w = &((const add_conf *)conf)->weights;
     const cr_block_val *widest;
-    if (!same_widths(c, &widest)) return;
+    if (!same_widths(c, &widest, false)) return;
     if (w->n && w->n != c->n_in) {
         cr_block_wrong(c, cr_conf_at(conf, "weights"),
                        "weights has %lld numbers for %d inputs; give each its factor",
@@ -82,7 +85,7 @@ CR_BLOCK_PLAIN(multiply, "MultiplyBlock", "The product of the inputs, number by 
 static void multiply(cr_block_call *c, const void *conf) {
     (void)conf;
     const cr_block_val *widest;
-    if (!same_widths(c, &widest)) return;
+    if (!same_widths(c, &widest, true)) return;
     cr_node *y = widest->node;
     for (int i = 0; i < c->n_in; i++)
         if (&c->in[i] != widest) y = cr_mul(c->g, y, c->in[i].node);
@@ -133,11 +136,12 @@ const cr_block_type cr_block_slice = {
 
 typedef struct fold_conf {
     cr_conf_base base;
-    bool fields;
+    bool fields, each;
 } fold_conf;
 static const cr_field fold_fields[] = {
     CR_BOOL(fold_conf, fields, false, CR_F_OURS,
             "combine the vectors of the row into one vector; false: combine all numbers into one"),
+    CR_BOOL(fold_conf, each, false, CR_F_OURS, "combine the numbers of each vector into one"),
     CR_END,
 };
 const cr_msg cr_block_sum_msg = {
@@ -156,15 +160,23 @@ const cr_msg cr_block_mean_msg = {
 static cr_node *total(cr_block_call *c, const fold_conf *f, int64_t *count) {
     cr_node *x = c->x.node;
     *count = x->width;
-    if (!f->fields) return cr_row_sum(c->g, x);
-    if (c->x.D == 0) {
-        cr_block_wrong(c, cr_conf_at(f, "fields"),
-                       "the vectors of its inputs have different widths; remove fields, or give "
-                       "their features the same embedding_dim");
+    if (!f->fields && !f->each) return cr_row_sum(c->g, x);
+    if (f->fields && f->each) {
+        cr_block_wrong(c, cr_conf_at(f, "each"), "fields and each exclude each other; remove one");
         return NULL;
     }
-    *count = x->width / c->x.D;
-    return cr_field_sum(c->g, x, *count, c->x.D);
+    if (c->x.D == 0) {
+        const char *key = f->fields ? "fields" : "each";
+        cr_block_wrong(c, cr_conf_at(f, key),
+                       "the vectors of its inputs have different widths; remove %s, or give "
+                       "their features the same embedding_dim",
+                       key);
+        return NULL;
+    }
+    int64_t D = c->x.D, F = x->width / D;
+    *count = f->each ? D : F;
+    if (f->each) return cr_field_sum(c->g, cr_transpose(c->g, x, F, D), D, F);
+    return cr_field_sum(c->g, x, F, D);
 }
 static void sum(cr_block_call *c, const void *conf) {
     int64_t n;

@@ -37,6 +37,7 @@
     X(each_class)                                                                                  \
     X(emb_matmul)                                                                                  \
     X(ffm)                                                                                         \
+    X(ffm_mul)                                                                                     \
     X(field_sum)                                                                                   \
     X(fm)                                                                                          \
     X(focal)                                                                                       \

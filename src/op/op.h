@@ -150,6 +150,8 @@ cr_node *cr_attention(cr_graph *g, cr_node *q, cr_node *k, cr_node *v, int64_t F
 /* ffm.c: x (F, F, D), where [i, j] is what field i shows to field j -> 1: sum over i < j of x_ij .
  * x_ji */
 cr_node *cr_ffm(cr_graph *g, cr_node *x, int64_t F, int64_t D);
+/* ffm_mul.c: the same without the sum: x_ij * x_ji for all i < j -> (F (F-1) / 2, D) */
+cr_node *cr_ffm_mul(cr_graph *g, cr_node *x, int64_t F, int64_t D);
 
 /* interact.c: x is F vectors of D; fm takes those that begin with column `from` */
 cr_node *cr_fm(cr_graph *g, cr_node *x, int64_t from, int64_t F, int64_t D); /* -> D */

@@ -14,13 +14,14 @@ from pbtxt import Name
 
 
 class Senet(nn.Module):
-    def __init__(self, n, ratio):
+    def __init__(self, n, conf):
         super().__init__()
-        inner = max(n // ratio, 1)
-        self.excitation = nn.Sequential(nn.Linear(n, inner, bias=False), nn.ReLU(), nn.Linear(inner, n, bias=False), nn.ReLU())
+        inner, bias = max(n // conf.get("reduction_ratio", 4), 1), conf.get("bias", False)
+        self.largest = str(conf.get("squeeze")) == "MAX"
+        self.excitation = nn.Sequential(nn.Linear(n, inner, bias=bias), nn.ReLU(), nn.Linear(inner, n, bias=bias), nn.ReLU())
 
     def forward(self, x):  # (B, F, D)
-        return x * self.excitation(x.mean(2)).unsqueeze(2)
+        return x * self.excitation(x.amax(2) if self.largest else x.mean(2)).unsqueeze(2)
 
 
 class GateNu(nn.Module):
@@ -45,9 +46,10 @@ class PairAttention(nn.Module):
 
 
 class Bilinear(nn.Module):
-    def __init__(self, n, D, kind):
+    def __init__(self, n, D, conf):
         super().__init__()
-        self.kind = kind
+        kind = self.kind = str(conf.get("kind", "ALL"))
+        self.symmetric = conf.get("symmetric", False)
         if kind == "ALL":
             self.weight = nn.Parameter(torch.randn(D, D) * 0.5)
         else:
@@ -56,10 +58,17 @@ class Bilinear(nn.Module):
 
     def forward(self, x):
         i, j = torch.triu_indices(x.shape[1], x.shape[1], 1)
-        if self.kind == "ALL":
-            return ((x @ self.weight.T)[:, i] * x[:, j]).flatten(1)
-        W = [self.weight[int(k)] for k in (i if self.kind == "EACH" else range(len(i)))]
-        return torch.cat([x[:, a] @ w.T * x[:, b] for w, a, b in zip(W, i, j)], 1)
+        W = [self.weight if self.kind == "ALL" else self.weight[int(k)] for k in (i if self.kind == "EACH" else range(len(i)))]
+        out = [x[:, a] @ w.T * x[:, b] for w, a, b in zip(W, i, j)]
+        if self.symmetric:
+            out = [y + x[:, b] @ w.T * x[:, a] for y, w, a, b in zip(out, W, i, j)]
+        return torch.cat(out, 1)
+
+
+def aware_pairs(x):
+    n = round(x.shape[1] ** 0.5)
+    i, j = torch.triu_indices(n, n, 1)
+    return (x[:, i * n + j] * x[:, j * n + i]).flatten(1)
 
 
 class Product(nn.Module):
@@ -98,7 +107,7 @@ class MixFields(nn.Module):
 # the module of a block over n vectors of width D, its width and that of its vectors
 PAIRS = {
     "pair_attention": lambda n, D, c: (PairAttention(D, c["attention_units"]), D, D),
-    "bilinear": lambda n, D, c: (Bilinear(n, D, str(c.get("kind", "ALL"))), n * (n - 1) // 2 * D, D),
+    "bilinear": lambda n, D, c: (Bilinear(n, D, c), n * (n - 1) // 2 * D, D),
     "product": lambda n, D, c: (Product(n, D, c), c["units"], c["units"]),
     "field_linear": lambda n, D, c: (FieldLinear(D, c), n * c["units"], c["units"]),
     "mix_fields": lambda n, D, c: (MixFields(n, c["units"]), c["units"] * D, D),
@@ -114,7 +123,10 @@ def layer(kind, conf, widths, D, Mlp):
     if kind == "residual":
         return Mlp(w, conf["mlp"]), w, D
     if kind == "senet":
-        return Senet(w // D, conf.get("reduction_ratio", 4)), w, D
+        return Senet(w // D, conf), w, D
+    if kind == "aware_pairs":
+        n = round((w // D) ** 0.5)
+        return None, n * (n - 1) // 2 * D, D
     if kind == "gate_nu":
         return GateNu(widths[-1], conf.get("hidden_dim", widths[0]), widths[0], conf.get("gamma", 2.0)), widths[0], D
     if kind == "cin":
@@ -136,7 +148,7 @@ def layer(kind, conf, widths, D, Mlp):
         n = conf["width"]
         return None, n, D if conf.get("begin", 0) % D == 0 and n % D == 0 else n
     if kind in ("sum", "mean"):
-        n = D if conf.get("fields") else 1
+        n = D if conf.get("fields") else w // D if conf.get("each") else 1
         return None, n, n
     return None, w, conf["dim"] if kind == "fields" else D  # concat, softmax, stop_gradient, fields
 
@@ -162,11 +174,17 @@ def compute(kind, conf, m, v, D):
         return m(x)
     if kind == "add":
         return sum(w * a for w, a in zip(conf.get("weights", [1.0] * len(v)), v))
+    if kind == "aware_pairs":
+        return aware_pairs(vectors())
+    if kind == "multiply" and 1 < v[1].shape[1] < v[0].shape[1]:  # a number for each vector
+        return (v[0].reshape(len(x), -1, D) * v[1].unsqueeze(2)).flatten(1)
     if kind == "multiply":
         return torch.stack(torch.broadcast_tensors(*v)).prod(0)
     if kind == "slice":
         return x.narrow(1, conf.get("begin", 0), conf["width"])
     if kind in ("sum", "mean"):
+        if conf.get("each"):
+            return vectors().sum(2) if kind == "sum" else vectors().mean(2)
         over = vectors() if conf.get("fields") else x.unsqueeze(2)
         return over.sum(1) if kind == "sum" else over.mean(1)
     return {"softmax": lambda: torch.softmax(x, 1), "stop_gradient": x.detach}.get(kind, lambda: x)()
@@ -266,6 +284,18 @@ CASES = {
         block("a", group("fields"), linear=dict(units=3)),
         block("b", group("numbers"), linear=dict(units=3)),
         block("alike", "a", "b", "inner", similarity=dict(kind=Name("COSINE")))),
+    "own_weighed": graph(
+        ["pairs", "one", "weighed", "some"],
+        block("weights", group("numbers"), linear=dict(units=4)),
+        block("weighed", group("fields"), "weights", multiply={}),
+        block("matrices", group("fields"), bilinear=dict(kind=Name("INTERACTION"), symmetric=True)),
+        block("one", "matrices", sum=dict(each=True)),
+        block("more", group("fields"), bilinear=dict(symmetric=True)),
+        block("some", "more", mean=dict(each=True)),
+        block("wide", group("fields"), linear=dict(units=18)),
+        block("square", "wide", fields=dict(dim=2)),
+        block("most", "square", senet=dict(reduction_ratio=1, squeeze=Name("MAX"), bias=True)),
+        block("pairs", "most", aware_pairs={})),
     "own_bn": graph(
         ["norm", "plain", "dice"],
         block("norm", group("fields"), batch_norm={}),

@@ -405,16 +405,19 @@ CASES["mind_compat"] = Case("mind", new("item_count: 3, embedding_dim: 4, hidden
 # ---- as shipped: dlrm has a ReLU and batch norm behind every layer, also behind the scores ----
 
 
+def norm(P, name, x, train):
+    at = "model.blocks." + name
+    mean, var = (x.mean(0), x.var(0, unbiased=False)) if train else (P[at + ".running_mean"], P[at + ".running_var"])
+    if train:
+        with torch.no_grad():
+            P[at + ".running_mean"].mul_(0.9).add_(0.1 * mean)
+            P[at + ".running_var"].mul_(0.9).add_(0.1 * var * len(x) / (len(x) - 1))
+    return (x - mean) / (var + 1e-5).sqrt() * P[at + ".weight"] + P[at + ".bias"]
+
+
 def normed(P, name, x, n, train):
     for i in range(n):
-        x = mlp(P, "%s%d" % (name, i), x, 1)
-        at = "model.blocks.%s_norm%d" % (name, i)
-        mean, var = (x.mean(0), x.var(0, unbiased=False)) if train else (P[at + ".running_mean"], P[at + ".running_var"])
-        if train:
-            with torch.no_grad():
-                P[at + ".running_mean"].mul_(0.9).add_(0.1 * mean)
-                P[at + ".running_var"].mul_(0.9).add_(0.1 * var * len(x) / (len(x) - 1))
-        x = (x - mean) / (var + 1e-5).sqrt() * P[at + ".weight"] + P[at + ".bias"]
+        x = norm(P, "%s_norm%d" % (name, i), mlp(P, "%s%d" % (name, i), x, 1), train)
     return x
 
 
@@ -428,3 +431,50 @@ def dlrm_net(P, x, train):
 
 CASES["dlrm_compat"] = Case("dlrm", new("sparse_inputs_slots: 27, sparse_feature_number: 21, sparse_feature_dim: 3, dense_input_dim: 13, "
                                         "bot_layer_sizes: [5, 3], top_layer_sizes: [5, 2], num_field: 26", rate=0.01), criteo_rows, dlrm_net, classes, 0.01, "Adam")
+
+# ---- gatenet: gates of fields and of layers ----
+
+
+def gatenet_net(P, x, train, compat=False):
+    e = P[BAGS % "SparseFeatFactors"][x["ids"]]
+    w = [P["model.blocks.gate%d.weight" % i] for i in range(e.shape[1])]
+    g = torch.cat([(e[:, i].sum(1, keepdim=True) if compat else e[:, i]) @ w[i].T for i in range(len(w))], 1)
+    y = torch.cat([(e * torch.sigmoid(g).unsqueeze(2)).flatten(1), x["dense"].to(e.dtype)], 1)
+    for i in range(2):
+        y = mlp(P, "layer%d" % i, y, 1)
+        y = y * torch.tanh(block(P, "inner%d" % i, y, False))
+    return block(P, "score", y)
+
+
+GATES = CRITEO + ", use_embedding_gate: True, use_hidden_gate: True"
+CASES["gatenet"] = Case("gatenet", new(GATES), criteo_rows, gatenet_net, bce, 0.1)
+CASES["gatenet_compat"] = Case("gatenet", new(GATES, rate=0.01), criteo_rows, lambda P, x, t: gatenet_net(P, x, t, True), bce, 0.01, "Adam")
+
+# ---- difm: weights of the fields by two networks ----
+
+
+def difm_net(P, x, train, compat=False):
+    e = P[BAGS % "SparseFeatFactors"][x["ids"]]
+    one, dense = P[WIDE % "SparseFeatFactors"][x["ids"]].squeeze(2), x["dense"].to(e.dtype)
+    d = normed(P, "numbers", dense, 2, train) if compat else mlp(P, "numbers", dense, 2)
+    v = torch.cat([d.unsqueeze(1), e], 1)
+    q, k, a, r = (v @ P["model.blocks.attention.w_%s.weight" % n].T for n in ("q", "k", "v", "res"))
+    H = 2
+    heads = [torch.softmax(s @ t.transpose(1, 2) / (q.shape[2] // H) ** 0.5, 2) @ u for s, t, u in zip(*(m.chunk(H, 2) for m in (q, k, a)))]
+    o = (torch.cat(heads, 2) + r).flatten(1)
+    if compat:
+        last = norm(P, "last", mlp(P, "last0", d, 1), train)
+        m = normed(P, "bit", v.flatten(1), 2, train) + norm(P, "vec", mlp(P, "vec0", o, 1), train)
+        m = torch.softmax(m, 1)
+    else:
+        last = block(P, "last", d)
+        m = block(P, "bit", mlp(P, "deep", v.flatten(1), 1)) + block(P, "vec", o)
+    first = (torch.cat([block(P, "number", dense), one], 1) * m).sum(1, keepdim=True)
+    v = v * m.unsqueeze(2)
+    return first + 0.5 * (v.sum(1) ** 2 - (v ** 2).sum(1)).sum(1, keepdim=True) + last
+
+
+DIFM = ("sparse_inputs_slots: 27, dense_input_dim: 13, sparse_field_num: 26, sparse_feature_num: 21, sparse_feature_dim: 3, dense_feature_dim: 13, "
+        "att_factor_dim: 2, att_head_num: 2, fen_layers_size: [4, 27], dense_layers_size: [4, 3]")
+CASES["difm"] = Case("difm", new(DIFM, rate=0.01), criteo_rows, difm_net, bce, 0.01)
+CASES["difm_compat"] = Case("difm", new(DIFM, rate=0.01), criteo_rows, lambda P, x, t: difm_net(P, x, t, True), bce, 0.01, "Adam")

@@ -54,6 +54,7 @@ static const struct {
     {"add", MODEL(AB ", " AB, "add: {}"), 8, ""},
     {"autoint_layer", MODEL(AB, "autoint_layer: {num_heads: 2, head_dim: 3}"), 12,
      "w_q.weight w_k.weight w_v.weight w_res.weight"},
+    {"aware_pairs", MODEL(AB ", " AB, "aware_pairs: {}"), 4, ""},
     {"batch_norm", MODEL(AB, "batch_norm: {}"), 8,
      "weight bias running_mean running_var num_batches_tracked"},
     {"cin", MODEL(AB, "cin: {cin_layer_size: [3, 2]}"), 5,
