@@ -14,6 +14,8 @@
 #   make bench       rows per second on this machine
 #   make install     PREFIX (/usr/local) and DESTDIR as usual
 #   make deb         a Debian package of it: out/crank_VERSION_ARCH.deb
+#   make static      a tarball that needs nothing of the machine but its kernel: out/crank-VERSION-linux-x86_64.tar.gz
+#   make test-static unpack it in an empty folder system, and run it with the system calls of an old kernel (needs root)
 BUILD  ?= build
 PREFIX ?= /usr/local
 MESON  ?= meson
@@ -75,10 +77,16 @@ install: all
 deb: all
 	@sh tools/deb.sh $(BUILD) out
 
+static: all
+	@sh tools/static.sh $(BUILD) out
+
+test-static: static
+	@sh tests/static/run.sh $(BUILD) out
+
 format:
 	@find src tests -name '*.[ch]' -exec clang-format -i {} +
 
 clean:
 	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-clang out/quickstart out/bench
 
-.PHONY: all deps quickstart test test-full test-faults test-extend test-arrow test-parquet test-kube test-stores test-board page bench install deb format clean
+.PHONY: all deps quickstart test test-full test-faults test-extend test-arrow test-parquet test-kube test-stores test-board page bench install deb static test-static format clean

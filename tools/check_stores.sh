@@ -9,7 +9,7 @@ cd "$root"
 
 # kill_point.c    tears a write apart, on purpose
 # log.c, guard.c, mem.c   write to standard error
-# cpu.c           /proc and /sys
+# cpu.c, self.c   /proc and /sys
 # plugin.c        the linker opens libraries itself
 # lock.c, synth/dir.c  a lock of the kernel, on local paths only
 # cmd_run.c, run_lines.c, links.c  links to checkpoints, on local paths only
@@ -19,7 +19,7 @@ cd "$root"
 # src/submit/{folder,bundle,client}.c  modes of folders with secrets, /proc, pipes of clients, on local paths only
 # src/submit/hide_args.c  code inside the programs of others, without the rest of crank
 # src/launch      pipes of ranks, sockets, logs and the secret of this machine, before there is a job
-exceptions='src/base/(kill_point|log|guard|mem|cpu|plugin)\.c|src/ckpt/lock\.c|src/cli/(cmd_run|run_lines)\.c|src/run/links\.c|src/data/stream\.c|src/tool/tune_run\.c|src/synth/dir\.c|src/comm/(comm|rings)\.c|src/launch/[a-z]*\.c|src/submit/(folder|bundle|client|hide_args)\.c'
+exceptions='src/base/(kill_point|log|guard|mem|cpu|self|plugin)\.c|src/ckpt/lock\.c|src/cli/(cmd_run|run_lines)\.c|src/run/links\.c|src/data/stream\.c|src/tool/tune_run\.c|src/synth/dir\.c|src/comm/(comm|rings)\.c|src/launch/[a-z]*\.c|src/submit/(folder|bundle|client|hide_args)\.c'
 calls='open|openat|creat|fopen|freopen|stat|lstat|fstat|fstatat|rename|renameat|renameat2|unlink|unlinkat|remove|rmdir|mkdir|mkdtemp|mkstemp|opendir|readdir|scandir|glob|read|pread|write|pwrite|fsync|fdatasync|ftruncate|truncate|mmap|symlink|link|readlink|realpath|access'
 bad=$(grep -rnE "(^|[^A-Za-z0-9_.>])($calls)\(" src --include='*.c' --include='*.h' |
     grep -vE "^src/store/|^($exceptions):" |

@@ -15,6 +15,7 @@
 #include "base/fs.h"
 #include "base/guard.h"
 #include "base/log.h"
+#include "base/self.h"
 #include "base/sha256.h"
 
 #define MOST_BYTES ((size_t)1 << 30)
@@ -164,9 +165,8 @@ cr_code cr_plugin_open(const char *path, const char *symbol, int abi, const char
 
 cr_code cr_plugin_file(const char *name, const char *cure, char *path, size_t size, cr_err *err) {
     static const char *const places[] = {"%.*s/%s", "%.*s/../lib/crank/%s"};
-    char self[2048];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[n > 0 ? n : 0] = 0;
+    char self[CR_SELF_MAX];
+    (void)cr_self_file(self);
     const char *slash = strrchr(self, '/');
     int dir = slash ? (int)(slash - self) : 0;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {

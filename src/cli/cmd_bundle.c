@@ -21,10 +21,10 @@ static cr_code run(cr_ui *ui, const void *flags) {
     cr_err err;
     char size[32];
     if (cr_bundle_make(&ui->arena, a->output, &r, &err) != CR_OK) return cr_ui_fail(ui, &err);
-    cr_ui_say("%s: crank, %d plug-in%s, %d libraries, %s; machines need x86-64 Linux with glibc %s "
-              "or newer\n",
+    cr_ui_say("%s: crank, %d plug-in%s, %d libraries, %s; machines need x86-64 Linux%s%s%s\n",
               a->output, r.n_plugins, r.n_plugins == 1 ? "" : "s", r.n_libraries,
-              cr_fmt_bytes(size, (double)r.bytes), r.libc);
+              cr_fmt_bytes(size, (double)r.bytes), r.libc ? " with glibc " : "",
+              r.libc ? r.libc : "", r.libc ? " or newer" : "");
     cr_ui_next(ui, "tar xzf %s && ./crank version", cr_ui_quote(ui, a->output));
     return CR_OK;
 }

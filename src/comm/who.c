@@ -10,6 +10,7 @@
 #include "base/cpu.h"
 #include "base/digest.h"
 #include "base/mem.h"
+#include "base/self.h"
 
 #define MAGIC 0x31684372u /* "rCh1" */
 #define NAMED 3           /* so many ranks are named, the others are counted */
@@ -20,7 +21,9 @@ void cr_who_init(cr_who *w) {
     *w = (cr_who){.magic = MAGIC, .pid = (int32_t)getpid(), .n_cores = cr_cpu_count()};
     if (gethostname(w->host, sizeof w->host - 1) != 0) snprintf(w->host, sizeof w->host, "?");
     snprintf(w->version, sizeof w->version, "%s", CR_VERSION);
-    if (cr_digest_file("/proc/self/exe", NULL, &w->program, NULL) != CR_OK) w->program = 0;
+    char file[CR_SELF_MAX];
+    if (!cr_self_file(file) || cr_digest_file(file, NULL, &w->program, NULL) != CR_OK)
+        w->program = 0;
     cr_cpu_cores(w->cores, CR_WHO_CORES / 64);
 }
 

@@ -17,6 +17,7 @@
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/self.h"
 #include "base/stop.h"
 #include "launch/agent.h"
 #include "launch/head.h"
@@ -29,13 +30,14 @@ cr_code cr_launch_program(uint64_t *digest, char *path, size_t size, cr_err *err
     static const char *const plugs[] = {"%.*s/comm-mpich.so", "%.*s/../lib/crank/comm-mpich.so"};
     char plug[4200];
     uint64_t both[2] = {0, 0};
-    ssize_t n = readlink("/proc/self/exe", path, size - 1);
-    if (n <= 0) return cr_fail(err, CR_ERUN, "crank cannot find its own program in /proc");
-    path[n] = 0;
-    CR_TRY(cr_digest_file(path, NULL, &both[0], err));
-    int dir = (int)(strrchr(path, '/') - path);
+    char file[CR_SELF_MAX], start[CR_SELF_MAX];
+    if (!cr_self_file(file) || !cr_self_start(start))
+        return cr_fail(err, CR_ERUN, "crank cannot find its own program in /proc");
+    snprintf(path, size, "%s", start);
+    CR_TRY(cr_digest_file(file, NULL, &both[0], err));
+    int dir = (int)(strrchr(file, '/') - file);
     for (int i = 0; i < 2; i++) {
-        snprintf(plug, sizeof plug, plugs[i], dir, path);
+        snprintf(plug, sizeof plug, plugs[i], dir, file);
         if (both[1] == 0 && access(plug, R_OK) == 0)
             CR_TRY(cr_digest_file(plug, NULL, &both[1], err));
     }

@@ -72,13 +72,21 @@ cr_code cr_secret_key(cr_key *out, const char *path, const char *text, const cha
 
 cr_code cr_random(void *out, size_t n, cr_err *err) {
     char *p = out;
+    int fd = -1; /* of /dev/urandom, for kernels before 3.17 */
     while (n > 0) {
-        ssize_t k = getrandom(p, n, 0);
+        ssize_t k = fd < 0 ? getrandom(p, n, 0) : read(fd, p, n);
         if (k < 0 && errno == EINTR) continue;
-        if (k < 0) return cr_fail(err, CR_ERUN, "no random numbers: %s", strerror(errno));
+        if (k < 0 && errno == ENOSYS && (fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC)) >= 0)
+            continue;
+        if (k <= 0) {
+            int e = k < 0 ? errno : EIO;
+            if (fd >= 0) close(fd);
+            return cr_fail(err, CR_ERUN, "no random numbers: %s", strerror(e));
+        }
         p += k;
         n -= (size_t)k;
     }
+    if (fd >= 0) close(fd);
     return CR_OK;
 }
 

@@ -4,8 +4,9 @@
  * In it: bin/crank and its plug-ins, bin/comm-*.so and their like, lib/ with every shared library
  * that they need but the C library's own, and a short script `crank` that sets LD_LIBRARY_PATH and
  * starts bin/crank. The C library is not in it, because the loader must fit it; so nodes need one
- * that is as new as here. UCX, below MPICH, loads its modules from the folder `ucx` beside it, so
- * that folder goes along.
+ * that is as new as here. A program of `make static` brings its own loader and C library; it packs
+ * its folder as it is. UCX, below MPICH, loads its modules from the folder `ucx` beside it, so that
+ * folder goes along.
  */
 #include <gnu/libc-version.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/self.h"
 #include "submit/submit_int.h"
 
 static const char script[] =
@@ -93,8 +95,7 @@ static cr_code copy_plugins(cr_arena *a, const char *program, const char *top,
         CR_TRY(cr_list_dir(a, dirs[d], &names, &n, err));
         for (size_t i = 0; i < n; i++) {
             size_t len = strlen(names[i]);
-            if (!strchr(names[i], '-') || len < 4 || strcmp(names[i] + len - 3, ".so") != 0)
-                continue;
+            if (len < 4 || strcmp(names[i] + len - 3, ".so") != 0) continue;
             const char *path = cr_path_join(a, dirs[d], names[i]);
             CR_TRY(copy(a, path, bin, err));
             CR_TRY(copy_libraries(a, path, lib, &res->n_libraries, err));
@@ -105,25 +106,13 @@ static cr_code copy_plugins(cr_arena *a, const char *program, const char *top,
 }
 
 const char *cr_own_program(cr_arena *a) {
-    char self[4096];
-    ssize_t k = readlink("/proc/self/exe", self, sizeof self - 1);
-    return k > 0 ? cr_arena_strndup(a, self, (size_t)k) : "crank";
+    char self[CR_SELF_MAX];
+    return cr_self_start(self) ? cr_arena_strdup(a, self) : "crank";
 }
 
-static cr_code fill(cr_arena *a, const char *top, const char *path, cr_bundle_result *res,
+/* Writes crank, bin and lib of the folder as a tarball; the same files give the same bytes. */
+static cr_code pack(cr_arena *a, const char *top, const char *path, cr_bundle_result *res,
                     cr_err *err) {
-    const char *self = cr_own_program(a);
-    const char *bin = cr_path_join(a, top, "bin"), *lib = cr_path_join(a, top, "lib");
-    const char *start = cr_path_join(a, top, "crank"), *program = cr_path_join(a, bin, "crank");
-    CR_TRY(cr_mkdirs(bin, err));
-    CR_TRY(cr_mkdirs(lib, err));
-    CR_TRY(cr_file_copy(self, program, err));
-    CR_TRY(cr_file_write(start, script, sizeof script - 1, err));
-    if (chmod(program, 0755) != 0 || chmod(start, 0755) != 0)
-        return cr_fail(err, CR_EIO, "%s: modes cannot be set", top);
-    CR_TRY(copy_libraries(a, self, lib, &res->n_libraries, err));
-    CR_TRY(copy_plugins(a, self, top, res, err));
-    /* the same files give the same bytes */
     char *argv[] = {"tar",
                     "--sort=name",
                     "--mtime=@0",
@@ -150,6 +139,38 @@ static cr_code fill(cr_arena *a, const char *top, const char *path, cr_bundle_re
     return cr_file_size(path, &res->bytes, err);
 }
 
+static cr_code fill(cr_arena *a, const char *top, const char *path, cr_bundle_result *res,
+                    cr_err *err) {
+    char file[CR_SELF_MAX];
+    if (!cr_self_file(file))
+        return cr_fail(err, CR_EIO, "crank cannot find its own program in /proc");
+    const char *self = file;
+    const char *bin = cr_path_join(a, top, "bin"), *lib = cr_path_join(a, top, "lib");
+    const char *start = cr_path_join(a, top, "crank"), *program = cr_path_join(a, bin, "crank");
+    CR_TRY(cr_mkdirs(bin, err));
+    CR_TRY(cr_mkdirs(lib, err));
+    CR_TRY(cr_file_copy(self, program, err));
+    CR_TRY(cr_file_write(start, script, sizeof script - 1, err));
+    if (chmod(program, 0755) != 0 || chmod(start, 0755) != 0)
+        return cr_fail(err, CR_EIO, "%s: modes cannot be set", top);
+    CR_TRY(copy_libraries(a, self, lib, &res->n_libraries, err));
+    CR_TRY(copy_plugins(a, self, top, res, err));
+    return pack(a, top, path, res, err);
+}
+
+/* A program of `make static` has everything in its folder, with the C library. */
+static cr_code pack_folder(cr_arena *a, const char *folder, const char *path, cr_bundle_result *res,
+                           cr_err *err) {
+    char **names;
+    size_t n;
+    CR_TRY(cr_list_dir(a, cr_path_join(a, folder, "bin"), &names, &n, err));
+    res->n_plugins = (int)n - 1;
+    CR_TRY(cr_list_dir(a, cr_path_join(a, folder, "lib"), &names, &n, err));
+    res->n_libraries = (int)n;
+    res->libc = NULL;
+    return pack(a, folder, path, res, err);
+}
+
 cr_code cr_bundle_make(cr_arena *a, const char *path, cr_bundle_result *res, cr_err *err) {
     const char *tmp = getenv("TMPDIR");
     char *top = cr_arena_printf(a, "%s/crank-bundle.XXXXXX", tmp && *tmp ? tmp : "/tmp");
@@ -160,7 +181,9 @@ cr_code cr_bundle_make(cr_arena *a, const char *path, cr_bundle_result *res, cr_
     char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
     if (here) full = cr_path_join(a, here, path);
     free(here);
-    cr_code code = fill(a, top, full, res, err);
+    char folder[CR_SELF_MAX];
+    cr_code code = cr_self_folder(folder) ? pack_folder(a, folder, full, res, err)
+                                          : fill(a, top, full, res, err);
     (void)!cr_rmtree(top, &ignored);
     return code;
 }

@@ -57,7 +57,7 @@ int64_t cr_jobs_last_step(const char *log);
 typedef struct cr_bundle_result {
     int n_plugins, n_libraries;
     int64_t bytes;
-    const char *libc; /* the C library that the nodes must have at least */
+    const char *libc; /* the C library that the nodes must have at least; NULL: it brings its own */
 } cr_bundle_result;
 CR_CHECKED cr_code cr_bundle_make(cr_arena *a, const char *path, cr_bundle_result *res,
                                   cr_err *err);

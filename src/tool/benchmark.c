@@ -21,6 +21,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/self.h"
 #include "base/stop.h"
 #include "ckpt/ckpt.h"
 #include "conf/conf.h"
@@ -321,7 +322,8 @@ static cr_code train(work *w, const char *config, const char *log, cr_err *err) 
     /* a separate process group: signals of the terminal come only here, and await passes one on */
     posix_spawnattr_init(&attr);
     posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP);
-    int e = posix_spawn(&pid, "/proc/self/exe", &files, &attr, argv, environ);
+    char self[CR_SELF_MAX];
+    int e = !cr_self_start(self) ? ENOENT : posix_spawn(&pid, self, &files, &attr, argv, environ);
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&files);
     if (e)

@@ -22,6 +22,7 @@
 #include "base/json.h"
 #include "base/kill_point.h"
 #include "base/log.h"
+#include "base/self.h"
 #include "base/stop.h"
 #include "tool/tune.h"
 
@@ -135,7 +136,7 @@ static cr_code write_config(const crew *c, int i, cr_err *err) {
 }
 
 /* In the child: becomes `crank train`. Only calls that are safe after fork are made. */
-static _Noreturn void become(char **argv, int log, pid_t parent) {
+static _Noreturn void become(const char *program, char **argv, int log, pid_t parent) {
     sigset_t none;
     sigemptyset(&none);
     setpgid(0, 0); /* signals of the terminal go to the parent, which passes one on */
@@ -146,7 +147,7 @@ static _Noreturn void become(char **argv, int log, pid_t parent) {
     if (null >= 0) dup2(null, 0);
     dup2(log, 1);
     dup2(log, 2);
-    execv("/proc/self/exe", argv);
+    execv(program, argv);
     _exit(127);
 }
 
@@ -169,8 +170,13 @@ static cr_code start(crew *c, int i, cr_err *err) {
                      go_on, threads, cr_arena_printf(c->a, "%d", threads_for(c)),
                      NULL,  NULL};
     if (c->o->allow_libraries) argv[6] = libraries;
+    char program[CR_SELF_MAX];
+    if (!cr_self_start(program)) {
+        close(log);
+        return cr_fail(err, CR_ERUN, "crank cannot find its own program in /proc");
+    }
     pid_t parent = getpid(), pid = fork();
-    if (pid == 0) become(argv, log, parent);
+    if (pid == 0) become(program, argv, log, parent);
     int e = errno;
     close(log);
     if (pid < 0)
