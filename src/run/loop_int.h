@@ -1,6 +1,7 @@
 /*
- * loop_int.h - the state of a training, which its two files share: train.c has the loop, save.c the
- * checkpoints and their evaluations.
+ * loop_int.h - the state of a training, which its files share: start.c has what comes before the
+ * first step, train.c the loop, rounds.c the steps of workers that do not wait for each other,
+ * save.c the checkpoints and their evaluations.
  */
 #ifndef CR_RUN_LOOP_INT_H
 #define CR_RUN_LOOP_INT_H
@@ -132,6 +133,42 @@ static inline bool is_over(const loop *l) {
            (l->tc->num_steps > 0 && l->step + 1 >= l->tc->num_steps) ||
            (l->tc->num_epochs > 0 && l->epoch >= l->tc->num_epochs);
 }
+
+/* ---- start.c ----
+ * A failure has been reported to l->diag. cr_loop_may_start finds mistakes before any file is
+ * touched. cr_loop_take_dir makes and locks model_dir and finds the checkpoint to continue from;
+ * cr_loop_share_resume (collective) tells it to all ranks. cr_loop_start (collective) makes the
+ * memory, gives it its values and opens the data. cr_loop_same_data (collective) compares the data
+ * of all ranks. cr_loop_catch_up (collective) does what a kill kept an earlier run from doing.
+ * cr_loop_keep_config writes the config of a run that trains to model_dir. */
+CR_CHECKED cr_code cr_loop_may_start(loop *l);
+CR_CHECKED cr_code cr_loop_take_dir(loop *l);
+void cr_loop_share_resume(loop *l);
+CR_CHECKED cr_code cr_loop_start(loop *l);
+CR_CHECKED cr_code cr_loop_same_data(loop *l);
+CR_CHECKED cr_code cr_loop_catch_up(loop *l);
+CR_CHECKED cr_code cr_loop_keep_config(loop *l);
+/* cr_loop_rows describes the training data from a position on; cr_loop_open_data opens it at the
+ * position of the loop. A pass without files has none. */
+cr_job_data cr_loop_rows(const loop *l, cr_data_pos pos);
+CR_CHECKED cr_code cr_loop_open_data(loop *l);
+
+/* ---- train.c: what a round needs of the loop ----
+ * cr_loop_take_batch takes the next batch from the loader, or the one that was taken ahead.
+ * cr_loop_step trains it; CR_ESTOP: the step was not made. cr_loop_after_step does what is due
+ * behind it. cr_loop_next_epoch counts an epoch that has ended, and cr_loop_end_epoch also does
+ * what is due behind it. cr_loop_lost_one: was a rank lost? Then the others save what there is, and
+ * all begin again from it. */
+void cr_loop_take_batch(loop *l, batch_of *out);
+CR_CHECKED cr_code cr_loop_step(loop *l, cr_batch *b);
+CR_CHECKED cr_code cr_loop_after_step(loop *l);
+void cr_loop_next_epoch(loop *l);
+CR_CHECKED cr_code cr_loop_end_epoch(loop *l);
+bool cr_loop_lost_one(const loop *l);
+
+/* ---- rounds.c: cr_loop_round (collective) makes one round and what is due behind it. *done: no
+ * epoch is left; *stop: a signal came. ---- */
+CR_CHECKED cr_code cr_loop_round(loop *l, bool *done, bool *stop);
 
 /* ---- tell.c ---- */
 /* cr_loop_stats: of the data that is open; zeros: none is */
