@@ -208,6 +208,11 @@ void cr_cmd_overview(cr_buf *out, const cr_cmd *const *cmds);
  * and *first the index of its first own argument; *cmd NULL: nothing was asked. */
 CR_CHECKED cr_code cr_wrap_find(const cr_cmd *const *cmds, int argc, char **argv,
                                 const cr_cmd **cmd, int *first, cr_err *err);
+/* cr_wrap_paddle turns the flags of Paddle's launchers from argv[*first] on into those of `crank
+ * launch`; cr_wrap_bf16 turns -bf16 True of PaddleRec's scripts into a flag of `crank run`. Words
+ * are taken out, so that *first grows. */
+CR_CHECKED cr_code cr_wrap_paddle(int argc, char **argv, int *first, cr_err *err);
+void cr_wrap_bf16(int argc, char **argv, int *first);
 /* cr_foreign_program: what to do with a line of a job script that starts this program; NULL:
  * nothing is known of it. cr_foreign_module: the same of a module or script that python or torchrun
  * runs. */

@@ -32,7 +32,7 @@ typedef struct args {
     const char *model, *backend, *compat;
     cr_opt_list opt;
     int64_t threads, top_n;
-    bool infer, continue_train;
+    bool infer, to_static, continue_train, bf16;
 } args;
 
 static const cr_opt opts[] = {
@@ -45,6 +45,9 @@ static const cr_opt opts[] = {
     CR_OPT_(args, backend, CR_O_STR, 'b', CR_O_PATH, "FILE", NULL, "none", 0, 0,
             "backend.yaml: hand the job to a cluster, as crank submit does"),
     CR_OPT_BOOL(args, infer, 0, "evaluate the saved epochs, as tools/infer.py does"),
+    CR_OPT_BOOL(args, to_static, 0,
+                "export the checkpoint of model_init_path, as tools/to_static.py does"),
+    CR_OPT_BOOL(args, bf16, 0, "train_config.mixed_precision: BF16, as -bf16 True of PaddleRec"),
     CR_OPT_STR(args, compat, 0, "NAME", "none",
                "paddlerec: the models as PaddleRec ships them, with their mistakes"),
     CR_OPT_INT(args, top_n, "N", "50", NULL, 1, 10000,
@@ -96,15 +99,16 @@ static bool same_env(const char *a, const char *b) {
 /* Adds the flags of Paddle's communicator from the environment. PaddleRec itself sets the one of
  * the optimizer. Where the gradients of CPU_NUM threads are averaged in every step, as many must be
  * merged; here they are one batch. */
-static void add_flags(cr_ui *ui, const cr_paddle_run *r, cr_config_opts *c) {
+static void add_flags(cr_ui *ui, const args *a, const cr_paddle_run *r, cr_config_opts *c) {
     const char **v;
     int n = has_servers(ui) && !r->infer ? cr_servers_flags(&ui->arena, &v) : 0;
-    const char **set = CR_NEW_N(&ui->arena, const char *, n + 1);
+    const char **set = CR_NEW_N(&ui->arena, const char *, n + 2);
     bool merged = r->merges && same_env("FLAGS_communicator_max_merge_var_num", "CPU_NUM");
     for (int i = 0; i < n; i++)
         if (!(r->old && strstr(v[i], ".is_sgd_optimizer=")) &&
             !(merged && strstr(v[i], ".max_merge_var_num=")))
             set[c->n_set++] = v[i];
+    if (a->bf16 && !r->infer) set[c->n_set++] = "train_config.mixed_precision=BF16";
     c->set = set;
 }
 
@@ -117,7 +121,7 @@ static cr_config_opts config_of(cr_ui *ui, const args *a, const cr_paddle_run *r
                                     .servers = has_servers(ui),
                                     .set = a->opt.v,
                                     .n_set = a->opt.n}};
-    add_flags(ui, r, &c);
+    add_flags(ui, a, r, &c);
     return c;
 }
 
@@ -129,6 +133,63 @@ static cr_code make_sessions(cr_ui *ui, const cr_paddle_run *r) {
     CR_INFO("%s holds the sessions of %lld users, made from the log in %s", r->sessions,
             (long long)users, r->log);
     return CR_OK;
+}
+
+static cr_code no_epoch(cr_ui *ui, const cr_paddle_run *r, const char *dir) {
+    cr_diag_add(&ui->diag, CR_SEV_ERROR, CR_EIO, (cr_loc){dir, 0, 0},
+                "there is no checkpoint of an epoch in it; train first, or change %s",
+                r->old    ? "init_model_path"
+                : r->init ? "model_init_path, infer_load_path, infer_start_epoch, infer_end_epoch"
+                          : "infer_load_path, infer_start_epoch, infer_end_epoch");
+    return CR_EIO;
+}
+
+/* Exports a checkpoint. An export of an earlier run in its place is deleted; another folder is not,
+ * and cr_export says so. */
+static cr_code export_to(cr_ui *ui, const args *a, const cr_paddle_run *r, const char *ckpt,
+                         const char *dir) {
+    char *real = cr_store_of(ckpt)->real(ckpt), checkpoint[1088] = "", time[64];
+    cr_export_opts o = {.config = config_of(ui, a, r),
+                        .comm = ui->comm,
+                        .checkpoint_path = real ? real : ckpt,
+                        .export_dir = dir,
+                        .threads = (int)a->threads};
+    bool first = ui->place.rank == 0;
+    if (first && cr_path_exists(cr_path_join(&ui->arena, dir, "schema.json")) &&
+        cr_path_exists(cr_path_join(&ui->arena, dir, "model_acc.json")))
+        (void)cr_fs_remove(dir, true, NULL);
+    cr_code code = cr_export(&o, checkpoint, &ui->diag);
+    cr_ui_findings(ui);
+    if (code == CR_OK && first && r->old)
+        cr_ui_say("\tsave inference model into: \"%s\"\n", dir);
+    else if (code == CR_OK && first)
+        cr_ui_say("%s - INFO - Already save inference model in %s\n", cr_run_time(time), dir);
+    free(real);
+    return code;
+}
+
+/* Exports the epochs that the runner asks for and that have a checkpoint. */
+static cr_code export_epochs(cr_ui *ui, const args *a, const cr_paddle_run *r) {
+    for (int64_t e = 0; r->export_dir && e < r->epochs; e++) {
+        const char *name = cr_arena_printf(&ui->arena, "%lld", (long long)e);
+        const char *ckpt = cr_path_join(&ui->arena, r->dir, name);
+        const char *base =
+            r->old ? name : cr_arena_printf(&ui->arena, "inference_%lld", (long long)e);
+        if ((e + 1) % r->export_interval || !cr_path_is_dir(ckpt)) continue;
+        CR_TRY(export_to(ui, a, r, ckpt, cr_path_join(&ui->arena, r->export_dir, base)));
+    }
+    return CR_OK;
+}
+
+/* As tools/to_static.py: the export of model_init_path. */
+static cr_code to_static(cr_ui *ui, const args *a, const cr_paddle_run *r) {
+    if (r->old || !r->init)
+        return cr_ui_wrong(ui,
+                           "--to_static exports runner.model_init_path, which %s does not "
+                           "name; add it, or use 'crank export'",
+                           a->model);
+    if (!cr_path_is_dir(r->init)) return no_epoch(ui, r, r->init);
+    return export_to(ui, a, r, r->init, cr_path_join(&ui->arena, r->dir, "tostatic"));
 }
 
 static cr_code train(cr_ui *ui, const args *a, const cr_paddle_run *r) {
@@ -154,6 +215,7 @@ static cr_code train(cr_ui *ui, const args *a, const cr_paddle_run *r) {
         CR_WARN("%lld bad rows were skipped", (long long)res->bad_rows);
     if (res->again) ui->exit_code = CR_EXIT_AGAIN;
     if (code == CR_OK && first && cr_run_record(&x, &err) != CR_OK) code = cr_ui_fail(ui, &err);
+    if (code == CR_OK && !res->again) code = export_epochs(ui, a, r);
     cr_arena_clear(&res->arena);
     cr_run_lines_clear(&x);
     return code;
@@ -282,13 +344,6 @@ static int by_number(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static cr_code no_epoch(cr_ui *ui, const cr_paddle_run *r, const char *dir) {
-    cr_diag_add(&ui->diag, CR_SEV_ERROR, CR_EIO, (cr_loc){dir, 0, 0},
-                "there is no checkpoint of an epoch in it; train first, or change %s",
-                r->old ? "init_model_path" : "infer_load_path, infer_start_epoch, infer_end_epoch");
-    return CR_EIO;
-}
-
 static cr_code infer(cr_ui *ui, const args *a, const cr_paddle_run *r) {
     char **names;
     size_t n = 0, k = 0;
@@ -343,6 +398,7 @@ static cr_code launch(cr_ui *ui, const args *a, const cr_paddle_run *r) {
         add_word(ui, "--opt", a->opt.v[i]);
     if (a->compat) add_word(ui, "--compat", a->compat);
     if (a->infer) add_word(ui, "--infer", NULL);
+    if (a->bf16) add_word(ui, "--bf16", NULL);
     if (a->continue_train) add_word(ui, "--continue_train", NULL);
     snprintf(n, sizeof n, "%lld", (long long)a->top_n);
     add_word(ui, "--top_n", n);
@@ -401,16 +457,28 @@ static cr_code find_launch(cr_ui *ui, const cr_paddle_run *runs, int n, const cr
     return CR_OK;
 }
 
+/* The config of a package: paddlerec.models.rank.dnn is models/rank/dnn/config.yaml. */
+static const char *package_config(cr_ui *ui, const char *model) {
+    if (strncmp(model, "paddlerec.models.", 17) != 0 || cr_path_exists(model)) return model;
+    char *path = cr_arena_printf(&ui->arena, "%s/config.yaml", model + 10);
+    for (char *c = path; *c && c < path + strlen(model) - 10; c++)
+        if (*c == '.') *c = '/';
+    return path;
+}
+
 static cr_code run(cr_ui *ui, const void *flags) {
-    const args *a = flags;
+    args given = *(const args *)flags;
+    const args *a = &given;
     const cr_paddle_run *start;
     cr_paddle_run *runs;
     int n;
     if (a->compat && strcmp(a->compat, "paddlerec") != 0)
         return cr_ui_wrong(ui, "--compat is '%s' and must be paddlerec", a->compat);
+    given.model = package_config(ui, a->model);
     if (a->backend) return submit(ui, a);
     cr_dialect_opts o = {.set = a->opt.v, .n_set = a->opt.n};
     CR_TRY(cr_paddle_runs(a->model, &o, a->infer, &ui->arena, &runs, &n, &ui->diag));
+    if (a->to_static) return n ? to_static(ui, a, &runs[0]) : CR_OK;
     CR_TRY(find_launch(ui, runs, n, &start));
     if (start) return launch(ui, a, start);
     for (int i = 0; i < n; i++) {

@@ -9,6 +9,8 @@
  *   crank python -u ../../../tools/trainer.py -m config.yaml
  *   crank fleetrun --worker_num=1 --server_num=1 ../../../tools/static_ps_trainer.py -m config.yaml
  *
+ *   crank python -m paddle.distributed.launch --gpus 0,1 ../../../tools/trainer.py -m config.yaml
+ *
  * torchrun and fleetrun are other names of `crank launch`, which reads their flags (cmd_launch.c).
  * Python's own flags mean nothing for crank.
  */
@@ -179,29 +181,36 @@ static bool is_run_word(const char *word) {
     return strncmp(word, "run_", 4) == 0 && word[4] && !strchr(word, '/');
 }
 
-/* Scripts of PaddleRec: tools/trainer.py trains, tools/infer.py evaluates. */
+/* Scripts of PaddleRec: tools/trainer.py trains, tools/infer.py evaluates; flag: that of `crank
+ * run`. */
 static const struct paddle_script {
-    const char *name;
-    bool infers;
+    const char *name, *flag;
 } paddle_scripts[] = {
-    {"trainer.py", false}, {"static_trainer.py", false}, {"static_ps_trainer.py", false},
-    {"infer.py", true},    {"static_infer.py", true},    {"static_ps_infer.py", true},
-    {NULL, false},
+    {"trainer.py", NULL},
+    {"static_trainer.py", NULL},
+    {"static_ps_trainer.py", NULL},
+    {"static_ps_online_trainer.py", NULL},
+    {"infer.py", "--infer"},
+    {"static_infer.py", "--infer"},
+    {"static_ps_infer.py", "--infer"},
+    {"to_static.py", "--to_static"},
+    {NULL, NULL},
 };
 
 /* Scripts that do something else, and what to do instead. */
 static const struct other_script {
     const char *name, *cure;
 } other_scripts[] = {
-    {"static_ps_online_trainer.py",
-     "train the days one after the other: 'crank run -m config.yaml --continue_train' with the "
-     "data_dir of each"},
+    {"static_ps_offline_infer.py",
+     "evaluate a checkpoint with 'crank eval' and the config that 'crank config' prints"},
     {"static_gpubox_trainer.py", "crank has no GPU; use static_ps_trainer.py"},
     {"static_pglbox_trainer.py", "crank has no graph engine"},
     {"static_fl_trainer.py", "crank has no federated training; use static_ps_trainer.py"},
-    {"to_static.py", "'crank export' makes a model to serve"},
     {"paddle_infer.py", "'crank predict' writes a score per line"},
     {"feature_importance.py", "'crank feature_selection' ranks features"},
+    {"cal_pos_neg.py", "the metric grouped_auc of 'crank eval' counts right pairs of a group"},
+    {"rec_client.py", "'crank predict' writes a score per line"},
+    {"webserver.py", "'crank predict' writes a score per line"},
     {NULL, NULL},
 };
 
@@ -250,6 +259,10 @@ cr_code cr_wrap_find(const cr_cmd *const *cmds, int argc, char **argv, const cr_
     } else {
         bool launches = strcmp(base, "torchrun") == 0 || strcmp(base, "fleetrun") == 0;
         *cmd = cr_cmd_find(cmds, launches ? "launch" : argv[i]);
+        if (strcmp(base, "fleetrun") == 0) {
+            *first = i + 1;
+            return cr_wrap_paddle(argc, argv, first, err);
+        }
         if (strcmp(argv[i], "run") == 0 && is_cruise(argc - i - 1, argv + i + 1))
             *cmd = cr_cmd_find(cmds, "cruise");
         if (!*cmd && is_run_word(argv[i])) { /* run_deepfm: the word names the model */
@@ -282,9 +295,13 @@ cr_code cr_wrap_find(const cr_cmd *const *cmds, int argc, char **argv, const cr_
     }
     const struct paddle_script *script = is_module ? NULL : paddle_script(argv[at]);
     if (script) {
-        static char infers[] = "--infer";
-        if (script->infers) argv[at] = infers;
-        *first = script->infers ? at : at + 1;
+        static char flag[16];
+        *first = script->flag ? at : at + 1;
+        if (script->flag) {
+            snprintf(flag, sizeof flag, "%s", script->flag);
+            argv[at] = flag;
+        }
+        cr_wrap_bf16(argc, argv, first);
         *cmd = cr_cmd_find(cmds, "run");
         return CR_OK;
     }
@@ -295,6 +312,10 @@ cr_code cr_wrap_find(const cr_cmd *const *cmds, int argc, char **argv, const cr_
         return usage(err, "%s: '%s' is a script; crank runs modules: -m tzrec.train_eval", prog,
                      argv[at]);
     *first = at + 1;
+    if (strcmp(module, "paddle.distributed.launch") == 0) {
+        *cmd = cr_cmd_find(cmds, "launch");
+        return cr_wrap_paddle(argc, argv, first, err);
+    }
     if (strcmp(module, "torch.distributed.run") == 0 ||
         strcmp(module, "torch.distributed.launch") == 0)
         *cmd = cr_cmd_find(cmds, "torchrun");

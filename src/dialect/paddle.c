@@ -145,6 +145,18 @@ const char **cr_pd_phases_of(cr_pd *p, cr_pd_map runner, int *n) {
             if (end > s) out[(*n)++] = cr_arena_strndup(&p->doc->arena, s, (size_t)(end - s));
             s = end;
         }
+    /* PaddleRec looks whether the text of phases contains the name of a phase */
+    for (size_t i = 0; v && v->kind == CR_NODE_SCALAR && i < all->n; i++) {
+        const char *name = cr_conf_find_text(all->v[i].val, "name");
+        bool named = false;
+        for (int k = 0; k < *n; k++)
+            named |= strcmp(out[k], name) == 0;
+        if (!named && *name && strstr(v->text, name))
+            cr_pd_note(p, v->at,
+                       "phases names '%s', so PaddleRec would run phase '%s', too; here names are "
+                       "compared exactly",
+                       v->text, name);
+    }
     for (int i = 0; i < *n; i++)
         if (!cr_pd_item(all, out[i]))
             cr_pd_wrong(p, v ? v->at : all->at,

@@ -33,6 +33,11 @@ typedef struct cr_paddle_run {
     /* training: the folder of the checkpoints of batches; a file that gets the values of every
      * batch; NULL: none */
     const char *step_dir, *dump;
+    /* training: the folder of the exports of epochs, every so many of them; NULL: none. In the new
+     * kind an export is <export_dir>/inference_<epoch>, in the old kind <export_dir>/<epoch> */
+    const char *export_dir;
+    int64_t export_interval;
+    const char *init; /* new kind: the checkpoint of model_init_path; NULL: none is named */
     /* training with parameter servers: on this machine the runner starts so many of both; on a
      * cluster the platform does, and `servers` is -1. 0: without servers */
     int64_t servers, workers;

@@ -168,6 +168,16 @@ static const cr_pd_model *by_keys(const cr_pd *p) {
         {"esmm", "vocab_size", "embed_size"},
         {"wide_deep", "hidden1_units", "hidden2_units"},
         {"deep_crossing", "residual_unit_num", "residual_w_dim"},
+        {"dssm", "trigram_d", "neg_num"},
+        {"ncf", "num_users", "latent_dim"},
+        {"ncf", "num_users", "mf_dim"},
+        {"bst", "item_emb_size", "n_encoder_layers"},
+        {"autoint", "d_key", "n_interacting_layers"},
+        {"fgcnn", "new_filters", "pooling_size"},
+        {"afm", "hidden1_attention_size", "sparse_feature_dim"},
+        {"pnn", "use_inner_product", "deep_input_size"},
+        {"fibinet", "bilinear_type", "reduction_ratio"},
+        {"aitm", "feature_vocabulary", "drop_prob"},
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (has(p, rules[i].a) && has(p, rules[i].b)) return by_name(rules[i].model);

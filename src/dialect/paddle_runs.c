@@ -83,6 +83,17 @@ static void find_questions(cr_pd *p, cr_paddle_run *r, const char *phase) {
     r->max_n = cr_pd_int(p, p->hyper, "max_n", r->min_n, 1, 100);
 }
 
+/* Are the inputs and outputs of a model to serve named? PaddleRec writes none without. */
+static bool names_given(cr_pd *p, cr_pd_map runner) {
+    static const char *const keys[] = {"save_inference_feed_varnames",
+                                       "save_inference_fetch_varnames"};
+    for (int i = 0; i < 2; i++) {
+        const cr_conf_node *v = cr_pd_get(p, runner, keys[i]);
+        if (!v || v->kind != CR_NODE_LIST || v->n == 0) return false;
+    }
+    return true;
+}
+
 static void old_run(cr_pd *p, cr_paddle_run *r, cr_pd_map runner, const char *name,
                     const char *phase) {
     const char *dir;
@@ -99,6 +110,12 @@ static void old_run(cr_pd *p, cr_paddle_run *r, cr_pd_map runner, const char *na
     const char *dump = cr_pd_str(p, runner, "runner_result_dump_path", false);
     if (batches > 0 && steps && *steps) r->step_dir = steps;
     if (dump && *dump) r->dump = dump;
+    int64_t exports = cr_pd_int(p, runner, "save_inference_interval", -1, -1, 1000000);
+    const char *export_dir = cr_pd_str(p, runner, "save_inference_path", false);
+    if (!r->infer && exports != 0 && export_dir && *export_dir && names_given(p, runner)) {
+        r->export_dir = export_dir;
+        r->export_interval = exports > 0 ? exports : 1;
+    }
     const char *fleet = cr_pd_str(p, runner, "fleet_mode", false);
     bool local = strcasecmp(cr_conf_find_text(runner.map, "class"), "local_cluster_train") == 0;
     bool has_servers =
@@ -157,6 +174,12 @@ static void new_run(cr_pd *p, bool infer, cr_paddle_run *r) {
     r->epochs = cr_pd_int(p, p->runner, "epochs", counted ? CR_PD_REQUIRED : 1, 1, 1000000);
     r->batch =
         cr_pd_int(p, p->runner, infer ? "infer_batch_size" : "train_batch_size", 1, 1, 1000000000);
+    const char *init = cr_pd_str(p, p->runner, "model_init_path", false);
+    if (init && *init) r->init = init;
+    if (!infer && cr_pd_bool(p, p->runner, "use_inference", false) && names_given(p, p->runner)) {
+        r->export_dir = r->dir;
+        r->export_interval = 1;
+    }
     r->first = cr_pd_int(p, p->runner, "infer_start_epoch", 0, 0, 1000000);
     r->end = cr_pd_int(p, p->runner, "infer_end_epoch", 10, 0, 1000001);
     r->shows_scores = p->hyper.map && cr_conf_find(p->hyper.map, "sentence_left_size") != NULL;
@@ -183,7 +206,7 @@ static cr_paddle_run *kept(cr_arena *a, const cr_paddle_run *v, int n) {
                                 &out[i].questions, &out[i].dict,        &out[i].log,
                                 &out[i].sessions,  &out[i].dir,         &out[i].tree_info,
                                 &out[i].step_dir,  &out[i].tree_layers, &out[i].dump,
-                                &out[i].act};
+                                &out[i].act,       &out[i].export_dir,  &out[i].init};
         for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
             if (*texts[k]) *texts[k] = cr_arena_strdup(a, *texts[k]);
     }

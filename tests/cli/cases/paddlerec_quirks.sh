@@ -25,6 +25,7 @@ run crank run -m afm/config.yaml
 ends 0
 for epoch in 0 1 2; do is_there "ckpt/$epoch/state.json"; done
 no_err "...phase1...trains 2 phases..."
+has_err "afm/config.yaml:...: note: phases names 'phase10', so PaddleRec would run phase 'phase1', too; here names are compared exactly"
 # training drops the incomplete last batch: 42 rows are 5 batches of 8; files come in order
 run crank config afm/config.yaml
 ends 0
@@ -72,3 +73,29 @@ no_err "...attention..."
 run crank python -u tools/paddle_infer.py --model_dir x
 ends 2
 has_err "crank python: paddle_infer.py of PaddleRec is not part of crank; 'crank predict' writes a score per line"
+
+# the optimizer of the config is obeyed, and the shipped one is told
+mkdir -p dnn/data
+awk 'BEGIN { for (i = 0; i < 40; i++) { printf "click:%d", i % 3 == 0; for (k = 1; k <= 13; k++) printf " dense_feature:%.2f", (i * k % 17) / 17
+    for (k = 1; k <= 26; k++) printf " %d:%d", k, (i * k) % 90 + 1; print "" } }' >dnn/data/part-0
+cat >dnn/config.yaml <<'END'
+runner: {train_data_dir: data, train_reader_path: criteo_reader, train_batch_size: 8, epochs: 2, print_interval: 1, model_save_path: out_dnn, infer_load_path: out_dnn, test_data_dir: data, infer_batch_size: 7}
+hyper_parameters: {optimizer: {class: SGD, learning_rate: 0.01}, sparse_feature_number: 101, sparse_feature_dim: 4, dense_input_dim: 13, fc_sizes: [8]}
+END
+run crank run -m dnn/config.yaml
+ends 0
+has_err "dnn/config.yaml:...: note: PaddleRec's dnn always takes Adam; SGD of the config is used, and --compat paddlerec takes the other"
+# the AUC of an evaluation is that of its rows, whatever training counted: twice the same
+run crank run -m dnn/config.yaml --infer -o runner.infer_end_epoch=1
+ends 0
+sed -n 's/.*epoch: 0 done, \(auc: [0-9.]*\),.*/\1/p' "$out" >first
+run crank run -m dnn/config.yaml --infer -o runner.infer_end_epoch=1
+ends 0
+sed -n 's/.*epoch: 0 done, \(auc: [0-9.]*\),.*/\1/p' "$out" >second
+[ -s first ] && cmp -s first second || fail "AUC of two evaluations"
+# an odd number of files over two workers: none is dropped
+split -l 14 dnn/data/part-0 dnn/data/part-1
+rm dnn/data/part-0
+run crank launch --standalone --nproc-per-node 2 -- run -m dnn/config.yaml -o runner.epochs=1 runner.train_batch_size=1
+ends 0
+grep -q '"rows": *40' out_dnn/train_log.jsonl || fail "rows of three files: $(tail -n 3 out_dnn/train_log.jsonl)"
