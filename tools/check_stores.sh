@@ -18,8 +18,9 @@ cd "$root"
 # comm.c, rings.c  the socket to the launcher; memory that ranks share
 # src/submit/{folder,bundle,client}.c  modes of folders with secrets, /proc, pipes of clients, on local paths only
 # src/submit/hide_args.c  code inside the programs of others, without the rest of crank
-# src/launch      pipes of ranks, sockets, logs and the secret of this machine, before there is a job
-exceptions='src/base/(kill_point|log|guard|mem|cpu|self|plugin)\.c|src/ckpt/lock\.c|src/cli/(cmd_run|run_lines)\.c|src/run/links\.c|src/data/stream\.c|src/tool/tune_run\.c|src/synth/dir\.c|src/comm/(comm|rings)\.c|src/launch/[a-z]*\.c|src/submit/(folder|bundle|client|hide_args)\.c'
+# src/launch      pipes of ranks, sockets, logs and the secret of this machine, before there is a job; data files that
+#                 other ranks read and write here
+exceptions='src/base/(kill_point|log|guard|mem|cpu|self|plugin)\.c|src/ckpt/lock\.c|src/cli/(cmd_run|run_lines)\.c|src/run/links\.c|src/data/stream\.c|src/tool/tune_run\.c|src/synth/dir\.c|src/comm/(comm|rings)\.c|src/launch/[a-z_]*\.c|src/submit/(folder|bundle|client|hide_args)\.c'
 calls='open|openat|creat|fopen|freopen|stat|lstat|fstat|fstatat|rename|renameat|renameat2|unlink|unlinkat|remove|rmdir|mkdir|mkdtemp|mkstemp|opendir|readdir|scandir|glob|read|pread|write|pwrite|fsync|fdatasync|ftruncate|truncate|mmap|symlink|link|readlink|realpath|access'
 bad=$(grep -rnE "(^|[^A-Za-z0-9_.>])($calls)\(" src --include='*.c' --include='*.h' |
     grep -vE "^src/store/|^($exceptions):" |

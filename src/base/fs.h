@@ -122,7 +122,8 @@ typedef struct cr_store {
 const cr_store *cr_store_of(const char *path);
 /* cr_store_named returns the store of a scheme of n letters, NULL when there is none. */
 const cr_store *cr_store_named(const char *scheme, size_t n);
-/* cr_store_add adds a store for the rest of the process; for tests, before threads start. */
+/* cr_store_add adds a store for the rest of the process, before threads start: for tests, and for
+ * the files of other ranks (launch/parts.h). A second one with the same scheme takes its place. */
 void cr_store_add(const cr_store *s);
 /* cr_store_can: does the store of the path have all of these abilities? */
 bool cr_store_can(const char *path, unsigned abilities);

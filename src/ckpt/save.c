@@ -24,6 +24,7 @@
 #include "base/file.h"
 #include "base/guard.h"
 #include "base/log.h"
+#include "launch/parts.h"
 
 void cr_ckpt_get_flat(void *ctx, int64_t first, int64_t n, float *out) {
     memcpy(out, (const float *)ctx + first, (size_t)n * sizeof(float));
@@ -279,7 +280,13 @@ static cr_code make_dir(cr_ckpt_saving *s, int64_t step, cr_err *err) {
         if (code == CR_OK) code = cr_mkdirs(s->tmp, err);
     }
     CR_TRY(cr_ckpt_agree(m, code, err));
-    if (moves && !is_first(s) && !cr_path_is_dir(s->tmp))
+    /* in a job whose hosts share no disk, the first rank writes the files of the others */
+    char *far = moves && !is_first(s) && !cr_path_is_dir(s->tmp)
+                    ? cr_parts_dir(cr_meet_first(m), s->tmp, &s->arena)
+                    : NULL;
+    if (far)
+        s->tmp = far;
+    else if (moves && !is_first(s) && !cr_path_is_dir(s->tmp))
         code = cr_fail_at(err, CR_ERUN, cr_ckpt_at_path(s->tmp),
                           "the first rank made this folder, but it is not here; model_dir must lie "
                           "on a file system that all ranks share");

@@ -216,6 +216,9 @@ static const cr_field data_fields[] = {
            "files that are smaller are left out; 0: none"),
     CR_BOOL(cr_data_conf, unique_files, false, CR_F_OURS,
             "a file that several patterns name is read once, and files come sorted by name"),
+    CR_BOOL(cr_data_conf, host_parts, false, CR_F_OURS,
+            "hosts may have different files: all ranks read the files of all hosts, over the "
+            "network where another host has them; true under PADDLEREC_CLUSTER_TYPE=MPI"),
     CR_MSG(cr_data_conf, mixing, &mixing_msg, CR_F_OURS,
            "train_input_path has several sources, with $ between them, that are mixed"),
     CR_MSG(cr_data_conf, skip_rows, &skip_msg, CR_F_REPEATED | CR_F_OURS,

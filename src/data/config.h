@@ -123,6 +123,7 @@ typedef struct cr_data_conf {
     int64_t max_bad_rows;         /* ours */
     int64_t min_file_bytes;       /* ours; smaller files are left out */
     bool unique_files;            /* ours */
+    bool host_parts;              /* ours; job/parts.c */
     cr_mixing_conf *mixing;       /* ours; NULL: the training data is one source */
     cr_msgs skip_rows;            /* ours: cr_skip_conf */
     cr_slot_text_conf *slot_text; /* ours; NULL: slot:value, with blanks */

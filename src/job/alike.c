@@ -236,7 +236,7 @@ static cr_code alike_files(const cr_job *j, const char *key, const char *paths,
         snprintf(how, sizeof how, "another content of");
     cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, CR_NOWHERE,
                 "%s: other data of %s than rank 0 (host %s) has: %s %s; give all hosts the same "
-                "files",
+                "files, or set data_config.host_parts where each host has a part of them",
                 ranks, key, cr_comm_who(j->comm)->host, how,
                 names && i < ids->n ? names[i] : paths);
     return CR_ECONF;

@@ -77,7 +77,8 @@ const cr_env cr_envs[] = {
      "`thread_num` of its phase",
      NULL, false},
     {"PADDLEREC_CLUSTER_TYPE", CR_ENV_TEXT, NULL, NULL,
-     "`MPI`, under `mpiexec` or `mpirun`: even ranks are parameter servers and odd ranks workers",
+     "`MPI`, under `mpiexec` or `mpirun`: even ranks are parameter servers and odd ranks workers; "
+     "all ranks read the data files of all hosts (`data_config.host_parts`)",
      NULL, false},
     {"TRAINING_ROLE", CR_ENV_TEXT, NULL, NULL,
      "`PSERVER` or `TRAINER`: the role of this process, with `PADDLE_PSERVERS_IP_PORT_LIST`, "

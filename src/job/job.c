@@ -294,6 +294,7 @@ cr_code cr_job_open(cr_job *j, const cr_job_opts *o, cr_diag *diag) {
 }
 
 void cr_job_close(cr_job *j) {
+    cr_job_part(j);
     cr_model_free(j->model);
     cr_ckpt_close(j->mapped);
     if (j->pool) cr_pool_free(j->pool);

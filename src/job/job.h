@@ -64,6 +64,7 @@ typedef struct cr_job {
         const char *paths, *text;
     } * sessions;
     int n_sessions;
+    struct cr_job_parts *parts; /* files of all hosts that this rank serves; NULL: none (parts.c) */
 } cr_job;
 typedef struct cr_job_opts {
     const cr_config_opts *config;
@@ -109,6 +110,11 @@ CR_CHECKED cr_code cr_job_alike_weights(const cr_job *j, const char *path, cr_di
 CR_CHECKED cr_code cr_job_alike_first(const cr_job *j, cr_diag *diag);
 CR_CHECKED cr_code cr_job_alike_files(const cr_job *j, const char *key, const char *paths,
                                       const cr_file_ids *ids, cr_diag *diag);
+/* cr_job_unite (collective), before data is opened: where data_config.host_parts is set, or under
+ * PADDLEREC_CLUSTER_TYPE=MPI, and hosts have different files, the paths of the config become those
+ * of all files of all hosts. cr_job_close ends the serving of them, when no rank reads any more. */
+CR_CHECKED cr_code cr_job_unite(cr_job *j, cr_diag *diag);
+void cr_job_part(cr_job *j);
 /* cr_job_profile begins a profile, of this process or of all ranks together; NULL if on is false.
  */
 struct cr_profile *cr_job_profile(const cr_job *j, bool on, const char *path);

@@ -127,6 +127,7 @@ cr_code cr_eval(const cr_eval_opts *o, cr_eval_result *res, cr_arena *arena, cha
     code = cr_job_agree(&e.j, code, NULL);
     if (code == CR_OK)
         code = cr_job_agree(&e.j, cr_job_alike(&e.j, o->checkpoint_path, diag), NULL);
+    if (code == CR_OK) code = cr_job_agree(&e.j, cr_job_unite(&e.j, diag), NULL);
     if (code == CR_OK) code = cr_job_checkpoint_of_all(&e.j, e.from, false, &e.path, &e.step, diag);
     if (code == CR_OK) code = cr_job_agree(&e.j, cr_job_alike_weights(&e.j, e.path, diag), NULL);
     if (code == CR_OK) code = cr_job_agree(&e.j, restore(&e), NULL);

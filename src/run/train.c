@@ -323,6 +323,7 @@ cr_code cr_train(const cr_train_opts *o, cr_train_result *res, cr_diag *diag) {
                             o->ignore_restore_optimizer ? "--ignore_restore_optimizer" : "");
         code = agreed(&l, cr_job_alike(&l.j, flags, diag));
     }
+    if (code == CR_OK) code = agreed(&l, cr_job_unite(&l.j, diag));
     if (code == CR_OK) code = agreed(&l, cr_loop_take_dir(&l));
     if (code == CR_OK) {
         cr_loop_share_resume(&l);

@@ -142,8 +142,8 @@ static int64_t threads_of(const cr_submit *s, const cr_conf_node *runner) {
 }
 
 /* The platform puts the data to fixed places of a node. That of MPI gives each node another part of
- * it, and trainers of crank read one data set together. */
-static void check_data(cr_submit *s, const cr_cloud_keys *k, bool mpi) {
+ * it, and the trainers read all parts, over the network (job/parts.c). */
+static void check_data(cr_submit *s, bool mpi) {
     const cr_conf_node *v = cr_conf_find(s->conf.root, "dataset");
     for (size_t i = 0; v && v->kind == CR_NODE_LIST && i < v->n; i++) {
         const cr_conf_node *d = v->v[i].val;
@@ -156,28 +156,20 @@ static void check_data(cr_submit *s, const cr_cloud_keys *k, bool mpi) {
                            "the nodes have the data in %s; write data_path: \"{workspace}/%s\"",
                            mpi ? "./train_data and ./test_data" : "./afs",
                            mpi ? "train_data" : "afs/<folder>");
-        else if (mpi && k->submit->nodes > 1)
-            cr_submit_warn(s, at_key(d, "data_path"),
-                           "the platform gives each of the %lld nodes another part of the data, "
-                           "and the trainers would refuse to start; write a path that all nodes "
-                           "see, such as hdfs://host:port/path, or nodes: 1",
-                           (long long)k->submit->nodes);
     }
 }
 
-/* Ranks save together, into a folder that all of them see. */
+/* Ranks save together, into a folder that all of them see; in an MPI job the first node writes for
+ * all. */
 static void check_output(cr_submit *s, const cr_cloud_keys *k, const cr_conf_node *r) {
     const char *path = cr_conf_find_text(r, "save_checkpoint_path");
-    bool many = k->mode == CR_CLOUD_MPI_PS ? k->submit->nodes > 1 : k->mode != CR_CLOUD_NONE;
-    if (k->mode == CR_CLOUD_K8S_COLLECTIVE) many = k->submit->k8s_trainers > 1;
-    bool seen = strstr(path, "://") || (k->mode != CR_CLOUD_MPI_PS && strstr(path, "afs"));
-    if (many && *path && !seen)
+    bool many = k->mode == CR_CLOUD_K8S_PS ||
+                (k->mode == CR_CLOUD_K8S_COLLECTIVE && k->submit->k8s_trainers > 1);
+    if (many && *path && !strstr(path, "://") && !strstr(path, "afs"))
         cr_submit_warn(s, at_key(r, "save_checkpoint_path"),
                        "the nodes save a checkpoint together, and each has a folder '%s' of its "
-                       "own; write %s",
-                       cr_shown(s->a, path),
-                       k->mode == CR_CLOUD_MPI_PS ? "a remote path, such as s3://bucket/output"
-                                                  : "save_checkpoint_path: afs/output");
+                       "own; write save_checkpoint_path: afs/output",
+                       cr_shown(s->a, path));
 }
 
 static void check_mode(cr_submit *s, cr_cloud_keys *k) {
@@ -219,7 +211,7 @@ static void check_mode(cr_submit *s, cr_cloud_keys *k) {
                         "the runner's class is '%s', and a job of a cluster has class: "
                         "cluster_train%s",
                         cr_shown(s->a, class), single ? ", or train with one trainer" : "");
-    check_data(s, k, mpi);
+    check_data(s, mpi);
     check_output(s, k, r);
 }
 

@@ -142,3 +142,45 @@ if [ -z "$sanitized" ]; then
     done
     [ $told -gt 0 ] || fail "no limit was met inside of a step"
 fi
+
+# ---- each rank has a folder of its own, with another part of the data ----
+if [ "$plug" = comm-mpich.so ]; then
+    rm -rf here0 here1 here2 whole
+    mkdir -p whole/data whole/eval
+    for i in 0 1 2; do
+        mkdir -p here$i/data here$i/eval
+        { head -n 1 train.csv && sed 1d train.csv | awk -v k=$i 'int((NR - 1) / 320) == k'; } >here$i/data/part-$i.csv
+        cp here$i/data/part-$i.csv whole/data
+        cp eval.csv here$i/eval/e.csv
+    done
+    cp eval.csv whole/eval/e.csv
+    sed 's,^train_input_path:.*,train_input_path: "data/*.csv",; s,^eval_input_path:.*,eval_input_path: "eval/*.csv",' tiny.yaml >parts.yaml
+    grep -q 'data/\*.csv' parts.yaml || fail "the config of the parts: $(cat parts.yaml)"
+    # shellcheck disable=SC2016
+    in_own='cd "here${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" && exec "$@"'
+    (cd whole && run crank train ../parts.yaml --model_dir ../m_whole -q $lanes --set data_config.batch_size=24 && ends 0)
+    run ranks 3 sh -c "$in_own" sh "$CRANK" train ../parts.yaml --model_dir ../m_parts -q $lanes --set data_config.batch_size=8
+    told_once 2 "set data_config.host_parts where each host has a part of them"
+    run ranks 3 sh -c "$in_own" sh "$CRANK" train ../parts.yaml --model_dir ../m_parts -q $lanes --set data_config.batch_size=8 --set data_config.host_parts=true
+    ends 0
+    same_weights m_whole m_parts
+    # a folder of each rank for the model, too: the first one has all of it
+    run ranks 3 sh -c "$in_own" sh "$CRANK" train ../parts.yaml --model_dir m -q $lanes --set data_config.batch_size=8 --set data_config.host_parts=true
+    ends 0
+    same_weights m_whole here0/m
+    is_gone here1/m
+    # an evaluation reads the parts, too
+    sed 's,"eval/\*.csv","data/*.csv",' parts.yaml >parts_eval.yaml
+    (cd whole && run crank eval ../parts_eval.yaml --checkpoint_path ../m_whole -q $lanes && ends 0 && sed -n "/^metrics/,\$p" "$out" >../r_whole.txt)
+    run ranks 3 sh -c "$in_own" sh "$CRANK" eval ../parts_eval.yaml --checkpoint_path ../m_whole -q $lanes --set data_config.host_parts=true
+    ends 0
+    sed -n "/^metrics/,\$p" "$out" >r_parts.txt
+    grep -q auc r_parts.txt || fail "no metrics"
+    same r_whole.txt r_parts.txt
+    # two files of one name and another content are two files; a rank without files reads those of the others
+    mv here1/data/part-1.csv here1/data/part-0.csv
+    rm here2/data/part-2.csv
+    run ranks 3 sh -c "$in_own" sh "$CRANK" train ../parts.yaml --model_dir ../m_names -q $lanes --set data_config.batch_size=8 --set data_config.host_parts=true
+    ends 0
+    has_out "trained  1.3k rows, ..."
+fi

@@ -148,8 +148,50 @@ is_there node0/output/1/state.json
 grep -q '^output_path=/user/out$' node0/config.ini || fail "$(cat node0/config.ini)"
 passed "MPI with servers: a server and a trainer on the node, train_data, output"
 
+# MPI with two nodes, which share no folder: each has another part of the data and its own output. Both trainers read all parts, and the
+# first node writes the checkpoint for all; with the strategy sync the weights are those of one process that has all files.
+rm -rf ctr_*
+paddle_config cpu ps '{workspace}/train_data'
+sed -i 's,fleet_mode: ps,fleet_mode: ps\, distribute_strategy: sync,' config.yaml
+backend_mpi | sed 's/^  binary: image/  binary: bundle/' >backend.yaml
+submitted
+[ "$(cat cluster/mpi-nodes)" = 2 ] || fail "$(cat cluster/mpi-nodes)"
+! grep -q "another part" "$err" || fail "$(cat "$err")"
+both="PADDLE_PSERVERS_IP_PORT_LIST=10.77.0.1:7164,10.77.0.2:7164 PADDLE_TRAINERS_NUM=2"
+pids=
+for i in 0 1; do
+    arrive $i
+    rm node$i/afs
+    mkdir node$i/train_data
+    cp afs_remote/data/part-$i node$i/train_data
+    in_node $i 'sh before_hook.sh' >out.$i 2>err.$i &
+    wait $! || fail "before_hook.sh: $(cat err.$i)"
+    # shellcheck disable=SC2016,SC2086
+    in_node $i 'sh -c "$(cat "$CLUSTER/start-cmd")"' $both TRAINING_ROLE=PSERVER POD_IP=10.77.0.$((i + 1)) PADDLE_PORT=7164 >out.s$i 2>err.s$i &
+    pids="$pids $!"
+    # shellcheck disable=SC2016,SC2086
+    in_node $i 'sh -c "$(cat "$CLUSTER/start-cmd")" && sh end_hook.sh' $both TRAINING_ROLE=TRAINER PADDLE_TRAINER_ID=$i >>out.$i 2>>err.$i &
+    pids="$pids $!"
+done
+for p in $pids; do
+    wait "$p" || fail "a process of the MPI job: $(cat err.0 err.1 err.s0 err.s1)"
+done
+none_left
+grep -q "train_input_path: the hosts have different files" err.0 out.0 || fail "nothing is said of the parts: $(cat err.0 out.0)"
+is_there node0/output/1/state.json
+[ ! -e node1/output/1 ] || fail "the second node has a checkpoint, too"
+rm -rf alone
+paddle_config cpu collective "$CASE_DIR/afs_remote/data"
+sed -i 's,class: cluster_train,class: train,; s,save_checkpoint_path: output,save_checkpoint_path: alone,; s,batch_size: 4,batch_size: 8,' config.yaml
+run "$CRANK" run -m config.yaml
+ends 0
+same_weights alone node0/output
+passed "MPI with two nodes: parts of the data, one checkpoint, the bytes of one process"
+
 # without backend.yaml: the files by hand, from those of a dry run
 rm -rf ctr_* byhand
+paddle_config cpu ps '{workspace}/train_data'
+both="PADDLE_PSERVERS_IP_PORT_LIST=10.77.0.1:7164 PADDLE_TRAINERS_NUM=1"
 backend_mpi | sed 's/^  binary: image/  binary: bundle/; s/^  nodes: 2/  nodes: 1/' >backend.yaml
 run "$CRANK" submit config.yaml -b backend.yaml --dry-run
 ends 0
