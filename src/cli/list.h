@@ -30,6 +30,7 @@
     X(feature_selection)                                                                           \
     X(params)                                                                                      \
     X(diff)                                                                                        \
+    X(importance)                                                                                  \
     X(align)                                                                                       \
     X(board)                                                                                       \
     X(report)                                                                                      \

@@ -16,6 +16,11 @@ static int imax(int a, int b) {
     return a > b ? a : b;
 }
 
+/* reads returns how many inputs a node reads. */
+static int reads(const slot *s, const cr_node *n) {
+    return s->shifted ? 1 : n->n_in;
+}
+
 /* mark_used marks the nodes that the outputs (and losses) need. */
 static void mark_used(cr_plan *pl) {
     const cr_graph *g = pl->g;
@@ -25,9 +30,27 @@ static void mark_used(cr_plan *pl) {
         s->used |= s->wanted || (pl->mode == CR_TRAIN && n->loss);
         if (n->op && pl->mode == CR_EVAL && (n->op->train_only || n->cls == CR_WHOLE))
             s->used = false;
-        if (!s->used) continue;
-        for (int k = 0; k < n->n_in; k++)
+        if (!s->used || s->given) continue;
+        for (int k = 0; k < reads(s, n); k++)
             pl->slots[n->in[k]->id].used = true;
+    }
+}
+
+/* mark_lanes finds the nodes that run once per lane. A source does so for the lane nodes that read
+ * it; where they are shifted, it runs by tiles too. */
+static void mark_lanes(cr_plan *pl) {
+    const cr_graph *g = pl->g;
+    bool shifts = false;
+    for (int i = 0; i < g->n; i++) {
+        pl->slots[i].lane = g->nodes[i]->lane && !pl->slots[i].shifted;
+        shifts |= pl->slots[i].shifted;
+    }
+    for (int i = 0; shifts && i < g->n; i++)
+        if (g->nodes[i]->op && g->nodes[i]->n_in == 0) pl->slots[i].lane = false;
+    for (int i = 0; shifts && i < g->n; i++) {
+        const cr_node *n = g->nodes[i];
+        for (int k = 0; pl->slots[i].used && pl->slots[i].lane && k < n->n_in; k++)
+            if (n->in[k]->lane && n->in[k]->n_in == 0) pl->slots[n->in[k]->id].lane = true;
     }
 }
 
@@ -53,8 +76,8 @@ static void set_phases(cr_plan *pl) {
         const cr_node *n = g->nodes[i];
         slot *s = &pl->slots[i];
         s->ph_b = -1;
-        if (!s->used || !n->op) continue;
-        for (int k = 0; k < n->n_in; k++) {
+        if (!s->used || s->given || !n->op) continue;
+        for (int k = 0; k < reads(s, n); k++) {
             const slot *in = &pl->slots[n->in[k]->id];
             if (n->in[k]->op && in->used)
                 s->ph_f = imax(s->ph_f, in->ph_f + (n->in[k]->cls == CR_WHOLE || n->op->batch));
@@ -78,10 +101,15 @@ static void set_phases(cr_plan *pl) {
     pl->n_phases = last + 1;
 }
 
+/* runs: is the node computed here? */
+static bool runs(const slot *s) {
+    return s->used && !s->given;
+}
+
 typedef enum kind { TILE, LANE, BATCH } kind;
 
-static kind kind_of(const cr_node *n, bool back) {
-    return n->op->batch ? BATCH : n->lane || (back && n->lane_back) ? LANE : TILE;
+static kind kind_of(const slot *s, const cr_node *n, bool back) {
+    return n->op->batch ? BATCH : s->lane || (back && n->lane_back) ? LANE : TILE;
 }
 
 /* emit_forward adds the forward calls of phase p for one kind of node; returns their number. */
@@ -89,9 +117,9 @@ static int emit_forward(cr_plan *pl, int p, kind k) {
     int before = pl->n_code;
     for (int i = 0; i < pl->g->n; i++) {
         const cr_node *n = pl->g->nodes[i];
-        if (pl->slots[i].used && n->op && n->op->forward && kind_of(n, false) == k &&
-            pl->slots[i].ph_f == p)
-            pl->code[pl->n_code++] = (instr){n, false};
+        if (runs(&pl->slots[i]) && n->op && n->op->forward &&
+            kind_of(&pl->slots[i], n, false) == k && pl->slots[i].ph_f == p)
+            pl->code[pl->n_code++] = (instr){n, false, pl->slots[i].shifted};
     }
     return pl->n_code - before;
 }
@@ -100,9 +128,9 @@ static int emit_backward(cr_plan *pl, int p, kind k) {
     int before = pl->n_code;
     for (int i = pl->g->n - 1; i >= 0; i--) {
         const cr_node *n = pl->g->nodes[i];
-        if (pl->slots[i].grad && n->op && n->op->backward && kind_of(n, true) == k &&
+        if (pl->slots[i].grad && n->op && n->op->backward && kind_of(&pl->slots[i], n, true) == k &&
             pl->slots[i].ph_b == p)
-            pl->code[pl->n_code++] = (instr){n, true};
+            pl->code[pl->n_code++] = (instr){n, true, false};
     }
     return pl->n_code - before;
 }
@@ -168,9 +196,9 @@ static int n_calls(const phase *p) {
 static void choose_form(const cr_plan *pl, const cr_node *n, const life *val, const life *grad,
                         bool whole_blocks) {
     slot *s = &pl->slots[n->id];
-    if (n->cls != CR_ROW && n->cls != CR_SEQ) return;
+    if ((n->cls != CR_ROW && n->cls != CR_SEQ) || s->given) return;
     if (val->first >= 0)
-        s->val_wide = s->wanted || n->op->batch || n->lane || val->first_phase != val->last_phase;
+        s->val_wide = s->wanted || n->op->batch || s->lane || val->first_phase != val->last_phase;
     if (grad->first >= 0)
         s->grad_wide =
             n->op->keep_grad || s->batch_user || n->lane || grad->first_phase != grad->last_phase;
@@ -189,7 +217,7 @@ static void plan_buffers(cr_plan *pl, bool whole_blocks) {
             slot *s = &pl->slots[n->id];
             if (!pl->code[pos].back) {
                 touch(&val[n->id], pos, p);
-                for (int k = 0; k < n->n_in; k++)
+                for (int k = 0; k < reads(s, n); k++)
                     touch(&val[n->in[k]->id], pos, p);
                 continue;
             }
@@ -218,7 +246,7 @@ static void plan_buffers(cr_plan *pl, bool whole_blocks) {
         for (int i = 0; i < g->n; i++) {
             const cr_node *n = g->nodes[i];
             slot *s = &pl->slots[i];
-            if (n->cls != CR_ROW && n->cls != CR_SEQ) continue;
+            if ((n->cls != CR_ROW && n->cls != CR_SEQ) || s->given) continue;
             int k = cr_space_of(pl, n);
             widths *sp = &pl->spaces[k];
             /* buffers begin at 64 bytes */
@@ -251,9 +279,14 @@ void cr_plan_compile(cr_plan *pl, const cr_plan_opts *o) {
         pl->slots[i].wanted = g->nodes[i]->output;
     for (int i = 0; o->outputs && i < o->n_outputs; i++)
         pl->slots[o->outputs[i]->id].wanted = true;
+    for (int i = 0; i < o->n_given; i++)
+        pl->slots[o->given[i]->id].given = true;
     for (int i = 0; i < g->n; i++)
         if (g->nodes[i]->lane || g->nodes[i]->lane_back) pl->range_rows = cr_range_rows(pl);
+    for (int i = 0; i < o->n_shifted; i++)
+        pl->slots[o->shifted[i]->id].shifted = true;
     mark_used(pl);
+    mark_lanes(pl);
     mark_grads(pl);
     for (int i = 0; i < g->n; i++) {
         const cr_node *n = g->nodes[i];
@@ -261,28 +294,32 @@ void cr_plan_compile(cr_plan *pl, const cr_plan_opts *o) {
         s->first = CR_NEW_N(&pl->arena, bool, n->n_in + 1);
         s->state_off = pl->n_state;
         pl->n_state = cr_add_i64(pl->n_state, cr_add_i64(n->state, 63) / 64 * 64);
-        if (!s->used) continue;
+        if (!runs(s)) continue;
         pl->has_check |= n->op && n->op->check;
         if (n->cls == CR_WHOLE) {
             s->sum_off = pl->n_sums;
             pl->n_sums = cr_add_i64(pl->n_sums, n->width);
         }
         int64_t rows = n->op && n->op->batch     ? pl->all_max_rows
-                       : n->lane || n->lane_back ? pl->range_rows
+                       : s->lane || n->lane_back ? pl->range_rows
                                                  : CR_MAX_TILE;
-        int64_t scratch = cr_add_i64(n->scratch, cr_mul_i64(n->scratch_row, rows));
+        int64_t scratch = s->shifted ? n->op->shift_scratch(n)
+                                     : cr_add_i64(n->scratch, cr_mul_i64(n->scratch_row, rows));
         if (scratch > pl->scratch) pl->scratch = scratch;
         s->carry_off = pl->carry;
         if (pl->mode == CR_TRAIN && s->grad) pl->carry = cr_add_i64(pl->carry, cr_up16(n->carry));
-        for (int k = 0; n->lane && k < n->n_in; k++)
-            if (n->in[k]->cls != CR_PARAM && !n->in[k]->lane) CR_BUG("a lane node reads tiles");
+        for (int k = 0; s->lane && k < n->n_in; k++)
+            if (n->in[k]->cls != CR_PARAM && !pl->slots[n->in[k]->id].lane &&
+                !pl->slots[n->in[k]->id].given)
+                CR_BUG("a lane node reads tiles");
         for (int k = 0; n->op && n->op->batch && k < n->n_in; k++) {
             if (n->in[k]->cls == CR_PARAM) CR_BUG("a batch op cannot have parameters");
             pl->slots[n->in[k]->id].batch_user = true;
             pl->slots[n->in[k]->id].all = n->in[k]->cls == CR_ROW;
         }
         if (n->op && n->op->batch) s->all = true;
-        s->pack_off = pl->n_packed;
+        s->pack_off = o->packed ? o->packed->slots[i].pack_off : pl->n_packed;
+        if (o->packed) continue;
         pl->n_packed = cr_add_i64(pl->n_packed, cr_up16(n->pack));
         pl->n_preps += n->n_prepare;
     }
@@ -293,6 +330,6 @@ void cr_plan_compile(cr_plan *pl, const cr_plan_opts *o) {
     pl->preps = CR_NEW_N(&pl->arena, prep, pl->n_preps + 1);
     int64_t k = 0;
     for (int i = 0; i < g->n; i++)
-        for (int64_t j = 0; pl->slots[i].used && j < g->nodes[i]->n_prepare; j++)
+        for (int64_t j = 0; !o->packed && runs(&pl->slots[i]) && j < g->nodes[i]->n_prepare; j++)
             pl->preps[k++] = (prep){g->nodes[i], j};
 }

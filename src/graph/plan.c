@@ -52,9 +52,10 @@ cr_code cr_plan_new(cr_plan **out, const cr_plan_opts *o, cr_err *err) {
     cr_lanes_init(&p->lanes, o->lanes, o->meet, &p->arena);
     p->all_max_rows = o->max_rows;
     p->max_rows = cr_lanes_max_rows(&p->lanes, o->max_rows);
+    p->packed_in = o->packed;
     cr_plan_compile(p, o);
     p->tile_rows = o->tile_rows ? o->tile_rows : choose_tile(p);
-    cr_code code = alloc(p, err);
+    cr_code code = o->packed ? CR_OK : alloc(p, err);
     if (code != CR_OK) {
         cr_plan_free(p);
         return code;

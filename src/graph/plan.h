@@ -33,6 +33,17 @@ typedef struct cr_plan_opts {
      * that are marked as outputs */
     const cr_node *const *outputs;
     int n_outputs;
+    /* CR_EVAL: values that the caller has already, from another plan of this graph. They are not
+     * computed, nor is what only they need; cr_work_give says where they lie. */
+    const cr_node *const *given;
+    int n_given;
+    /* CR_EVAL: nodes of ops that have shift, which run it tile by tile in place of forward; of
+     * their inputs only the first one is computed */
+    const cr_node *const *shifted;
+    int n_shifted;
+    /* a plan of this graph for the same mode, which has all nodes of this one: its packed weights
+     * are used. It must be packed before the first run, and live longer. NULL: own ones */
+    const cr_plan *packed;
 } cr_plan_opts;
 CR_CHECKED cr_code cr_plan_new(cr_plan **out, const cr_plan_opts *o, cr_err *err);
 void cr_plan_free(cr_plan *p);

@@ -11,6 +11,9 @@
 typedef struct slot {
     bool used;     /* its forward runs */
     bool wanted;   /* it is an output: kept for the whole batch */
+    bool given;    /* the caller has its value: nothing runs for it */
+    bool shifted;  /* op->shift runs in place of op->forward */
+    bool lane;     /* it runs once per lane: cr_node.lane, unless nothing here needs that */
     bool grad;     /* a gradient reaches it */
     int ph_f;      /* phase of its forward */
     int ph_b;      /* phase of its backward; -1: none */
@@ -32,6 +35,7 @@ typedef struct slot {
 typedef struct instr {
     const cr_node *n;
     bool back;
+    bool shift; /* op->shift in place of op->forward */
 } instr;
 
 typedef struct phase {
@@ -77,6 +81,7 @@ struct cr_plan {
     int64_t n_packed;
     bool has_check; /* one of its ops can fail */
     /* the weights */
+    const cr_plan *packed_in; /* the plan whose packed weights are used; NULL: its own */
     float *packed, *fold_scratch;
     size_t packed_size;
     bool is_packed;

@@ -13,6 +13,8 @@ static void run_calls(cr_work *w, cr_tile *t, int first, int count) {
         const cr_node *n = w->plan->code[c].n;
         if (w->plan->code[c].back)
             n->op->backward(n, t);
+        else if (w->plan->code[c].shift)
+            n->op->shift(n, t);
         else
             n->op->forward(n, t);
     }
@@ -383,7 +385,7 @@ static cr_code check_nodes(const cr_work *w, cr_err *err) {
     const cr_plan *p = w->plan;
     for (int i = 0; p->has_check && i < p->g->n; i++) {
         const cr_node *n = p->g->nodes[i];
-        if (p->slots[i].used && n->op && n->op->check)
+        if (p->slots[i].used && !p->slots[i].given && n->op && n->op->check)
             CR_TRY(n->op->check(n, cr_work_state(w, n), err));
     }
     return CR_OK;
@@ -391,7 +393,8 @@ static cr_code check_nodes(const cr_work *w, cr_err *err) {
 
 cr_code cr_work_run(cr_work *w, const cr_run *run, cr_err *err) {
     const cr_plan *p = w->plan;
-    if (!p->is_packed) CR_BUG("a plan whose weights were not packed");
+    if (!(p->packed_in ? p->packed_in : p)->is_packed)
+        CR_BUG("a plan whose weights were not packed");
     CR_TRY(cr_work_fit(w, run, err));
     begin(w, run);
     for (int k = 0; k < p->n_phases; k++) {

@@ -139,6 +139,7 @@ cr_code cr_work_new(cr_work **out, const cr_plan *plan, cr_pool *pool, cr_err *e
     w->plan = plan;
     w->pool = pool;
     w->spaces = CR_NEW_N(&w->arena, space, cr_n_spaces(plan));
+    w->given = CR_NEW_N(&w->arena, const float *, plan->g->n + 1);
     w->positions = CR_NEW_N(&w->arena, int64_t, plan->g->n_axes + 1);
     cr_code code = alloc(w, err);
     if (code != CR_OK) {
@@ -162,6 +163,11 @@ void cr_work_free(cr_work *w) {
     cr_free(w->states);
     cr_arena_clear(&w->arena);
     cr_free(w);
+}
+
+void cr_work_give(cr_work *w, const cr_node *n, const float *rows) {
+    CR_ASSERT(w->plan->slots[n->id].given);
+    w->given[n->id] = rows;
 }
 
 const cr_plan *cr_work_plan(const cr_work *w) {
@@ -227,6 +233,8 @@ static float *row_buf(const cr_tile *t, const cr_node *n, bool wide, int64_t off
 
 float *cr_val(const cr_tile *t, const cr_node *n) {
     const slot *s = &t->w->plan->slots[n->id];
+    /* ops that read a value do not write it */
+    if (s->given) return (float *)(uintptr_t)t->w->given[n->id] + cr_row0(t, n) * cr_ld(n);
     return row_buf(t, n, s->val_wide, s->val_off);
 }
 
@@ -276,7 +284,8 @@ double *cr_lane_grad(const cr_tile *t, const cr_node *n) {
 }
 
 const float *cr_packed(const cr_tile *t, const cr_node *n) {
-    return t->w->plan->packed + t->w->plan->slots[n->id].pack_off;
+    const cr_plan *p = t->w->plan;
+    return (p->packed_in ? p->packed_in->packed : p->packed) + p->slots[n->id].pack_off;
 }
 
 float *cr_carry(const cr_tile *t, const cr_node *n) {

@@ -34,6 +34,10 @@ typedef struct cr_run {
  * the parts of a batch run it at the same time. CR_ERUN: a node failed (cr_op_type.check). */
 CR_CHECKED cr_code cr_work_run(cr_work *w, const cr_run *run, cr_err *err);
 
+/* cr_work_give says where the rows of a given value of the plan lie in the runs that follow, cr_ld
+ * apart. */
+void cr_work_give(cr_work *w, const cr_node *n, const float *rows);
+
 /* These are for after a run: rows of an output node; gradient rows of a keep_grad node (cr_ld
  * apart); the value of a WHOLE. With CR_EVAL, and always for a SEQ node, the next run may move
  * them. */

@@ -33,6 +33,7 @@ struct cr_work {
     double *sums;            /* combined values */
     float *whole;            /* [2 * n_sums]: finished values, then gradients */
     char *states;            /* the states of the nodes */
+    const float **given;     /* by node: where the rows of a given value lie */
     size_t scratch_size, grads_size, met_size, sent_size, sums_size;
     /* the current run */
     const cr_run *run;

@@ -20,6 +20,7 @@
 
 #include "kern/kern.h"
 #include "op/distinct.h"
+#include "op/input.h"
 #include "op/op.h"
 
 #define ROWS 56 /* rows of y at a time: a strip of them stays in the first-level cache */
@@ -157,13 +158,20 @@ static void add_own(const em *a, float *y, int64_t ld, const float *x, int64_t l
     cr_kern->gather_sum(y, ld, (const float *const *)&own, N, order, 1, rows, N, 1, flags, bias);
 }
 
+/* Returns where the value before the ReLU goes; NULL: it is not wanted. */
+static float *before_of(const cr_node *n, const cr_tile *t) {
+    const cr_step_input *in = cr_tile_input(t);
+    return in->before && in->before[n->id] ? in->before[n->id] + t->row0 * n->width : NULL;
+}
+
 static void add_blocks(const cr_node *n, const cr_tile *t, strip s, const int64_t *u,
                        const float *const *px, float *own, float *nn) {
     const em *a = n->attr;
     const cr_node *in = n->in[IN_X], *codes = n->in[IN_CODES];
     int64_t ld = cr_ld(n), ldx = cr_ld(in), ldk = cr_ld(codes);
     const float *bias = a->bias ? n->in[IN_B]->w + s.n0 : NULL;
-    int end = (a->bias ? CR_GEMM_BIAS : 0) | (a->relu ? CR_GEMM_RELU : 0);
+    bool relu = a->relu && !before_of(n, t);
+    int end = (a->bias ? CR_GEMM_BIAS : 0) | (relu ? CR_GEMM_RELU : 0);
     for (int64_t r = 0; r < t->n_rows; r += ROWS) {
         int64_t rows = t->n_rows - r < ROWS ? t->n_rows - r : ROWS;
         float *y = cr_val(t, n) + r * ld + s.n0;
@@ -234,6 +242,66 @@ static void forward(const cr_node *n, cr_tile *t) {
             products(n, t, s, u, e, px, p, nn);
             add_blocks(n, t, s, u, px, own, nn);
         }
+    }
+    float *before = before_of(n, t), *y = cr_val(t, n);
+    for (int64_t r = 0; before && r < R; r++, y += cr_ld(n)) {
+        memcpy(before + r * a->N, y, (size_t)a->N * sizeof(float));
+        if (a->relu) cr_kern->relu(y, y, a->N);
+    }
+}
+
+/* ---- shifted: y = before + (x' - x) W over the columns that differ ---- */
+
+/* Rounded inputs of products (BF16) would make the product of a difference something else than the
+ * difference of products. */
+static int64_t shift_scratch(const cr_node *n) {
+    const em *a = n->attr;
+    return a->parts ? -1 : cr_up16(ROWS * a->max_width) + 64;
+}
+
+/* Writes the differences of a block; columns of pieces that do not differ are zeros. False: the
+ * whole block is the same. */
+static bool differences(const cr_node *n, const cr_tile *t, const cr_block *b, int64_t r0,
+                        int64_t rows, float *d) {
+    const cr_node *x = n->in[IN_X];
+    const cr_patch *p = ((const cr_step_input *)cr_tile_input(t))->patch;
+    int count;
+    const cr_look *v = cr_lookup_pieces(x, &count);
+    bool any = false;
+    for (int k = b->piece >= 0 ? b->piece : 0; k < (b->piece >= 0 ? b->piece + 1 : count); k++) {
+        int64_t from = v[k].out > b->off ? v[k].out : b->off,
+                end = v[k].out + v[k].width < b->off + b->width ? v[k].out + v[k].width
+                                                                : b->off + b->width;
+        if (from >= end || !cr_look_differs(&v[k], p, false)) continue;
+        if (!any) memset(d, 0, (size_t)(rows * b->width) * sizeof(float));
+        any = true;
+        for (int64_t r = 0; r < rows; r++) {
+            const float *now = cr_val(t, x) + (r0 + r) * cr_ld(x),
+                        *then = p->rows[x->id] + p->at[t->row0 + r0 + r] * cr_ld(x);
+            for (int64_t c = from; c < end; c++)
+                d[r * b->width + c - b->off] = now[c] - then[c];
+        }
+    }
+    return any;
+}
+
+static void shift(const cr_node *n, cr_tile *t) {
+    const em *a = n->attr;
+    const cr_patch *p = ((const cr_step_input *)cr_tile_input(t))->patch;
+    int64_t ld = cr_ld(n);
+    float *d = t->scratch;
+    for (int64_t r0 = 0; r0 < t->n_rows; r0 += ROWS) {
+        int64_t rows = t->n_rows - r0 < ROWS ? t->n_rows - r0 : ROWS;
+        float *y = cr_val(t, n) + r0 * ld;
+        for (int64_t r = 0; r < rows; r++)
+            memcpy(y + r * ld, p->before[n->id] + p->at[t->row0 + r0 + r] * a->N,
+                   (size_t)a->N * sizeof(float));
+        for (int i = 0; i < a->n; i++)
+            if (differences(n, t, &a->blocks[i], r0, rows, d))
+                product(a, y, ld, d, a->blocks[i].width, cr_packed(t, n) + a->fwd[i], rows, a->N,
+                        a->blocks[i].width, CR_GEMM_ADD, NULL, NULL);
+        for (int64_t r = 0; a->relu && r < rows; r++)
+            cr_kern->relu(y + r * ld, y + r * ld, a->N);
     }
 }
 
@@ -399,6 +467,8 @@ const cr_op_type cr_op_emb_matmul = {.name = "emb_matmul",
                                      .infer = infer,
                                      .forward = forward,
                                      .backward = backward,
+                                     .shift = shift,
+                                     .shift_scratch = shift_scratch,
                                      .prepare = prepare,
                                      .keep_val = true,
                                      .reads_in = true};

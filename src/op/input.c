@@ -65,6 +65,16 @@ static void look_bags(const cr_look *k, const cr_view *v, const cr_jagged *j, co
     }
 }
 
+bool cr_look_differs(const cr_look *k, const cr_patch *p, bool seq) {
+    if (k->table) return p->sparse[k->slot];
+    return seq ? p->dense_seq[k->slot] : p->dense[k->dense_off];
+}
+
+/* Is only a part of this lookup made? */
+static bool patched(const cr_node *n, const cr_step_input *in) {
+    return in->patch && in->patch->rows[n->id];
+}
+
 /* Looks up all features of a few rows at a time: a cache line that two features share is then still
  * in the first-level cache when the second feature writes it. */
 #define ROWS 32
@@ -74,10 +84,15 @@ static void lookup_forward(const cr_node *n, cr_tile *t) {
     const cr_step_input *in = cr_tile_input(t);
     const cr_batch *b = in->batch;
     int64_t ld = cr_ld(n), R = t->n_rows;
+    const cr_patch *p = patched(n, in) ? in->patch : NULL;
     for (int64_t from = 0; from < R; from += ROWS) {
         int64_t to = from + ROWS < R ? from + ROWS : R;
+        for (int64_t r = from; p && !p->bare[n->id] && r < to; r++)
+            memcpy(cr_val(t, n) + r * ld, p->rows[n->id] + p->at[t->row0 + r] * ld,
+                   (size_t)n->width * sizeof(float));
         for (int i = 0; i < a->n; i++) {
             const cr_look *k = &a->v[i];
+            if (p && !cr_look_differs(k, p, false)) continue;
             float *y = cr_val(t, n) + k->out;
             if (!k->table) {
                 look_dense(k, b, t, from, to, y, ld);
@@ -215,8 +230,15 @@ static void seq_piece(const cr_node *n, const cr_tile *t, const cr_look *k,
 
 static void seq_forward(const cr_node *n, cr_tile *t) {
     const lookup *a = n->attr;
+    const cr_step_input *in = cr_tile_input(t);
+    const cr_patch *p = patched(n, in) ? in->patch : NULL;
+    const int32_t *off = cr_seq_off(t, n->axis);
+    for (int64_t r = 0; p && r < t->n_rows; r++)
+        memcpy(cr_val(t, n) + (off[r] - off[0]) * cr_ld(n),
+               p->rows[n->id] + p->axes[n->axis][p->at[t->row0 + r]] * cr_ld(n),
+               (size_t)((off[r + 1] - off[r]) * cr_ld(n)) * sizeof(float));
     for (int i = 0; i < a->n; i++)
-        seq_piece(n, t, &a->v[i], cr_tile_input(t));
+        if (!p || cr_look_differs(&a->v[i], p, true)) seq_piece(n, t, &a->v[i], in);
 }
 
 /* The gradient is only kept. */

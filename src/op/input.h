@@ -9,6 +9,20 @@
 #include "emb/table.h"
 #include "graph/work.h"
 
+/* A batch that differs from another one, which was run before, in a few features only. */
+typedef struct cr_patch {
+    const int64_t *at; /* (n_rows) the number of each row in the other batch */
+    /* by node: what a lookup gave for the other batch, cr_ld apart; NULL: it is made anew. For the
+     * rows of sequences, axes says where the positions of each row began. */
+    const float *const *rows;
+    const int32_t *const *axes;
+    const bool *bare; /* by node: only the pieces that differ are read of this lookup */
+    /* by node: what a shifted layer gave before its ReLU, n->width apart */
+    const float *const *before;
+    /* what differs: by list of ids, by sequence of numbers, by float of a dense row */
+    const bool *sparse, *dense_seq, *dense;
+} cr_patch;
+
 /* The type of cr_run.input for every graph that has source nodes. */
 typedef struct cr_step_input {
     const cr_batch *batch;
@@ -20,6 +34,10 @@ typedef struct cr_step_input {
     /* By cr_look.view: where the rows of tables that have an owner lie for this batch
      * (emb/views.h). NULL: all tables are in memory. */
     const cr_view *views;
+    const cr_patch *patch; /* NULL: every lookup is made in full */
+    /* by node: where a layer that can be shifted (cr_op_type.shift) leaves its value before the
+     * ReLU, n->width apart; NULL, or an entry NULL: nowhere */
+    float *const *before;
 } cr_step_input;
 /* cr_loss_slope returns the factor by which a loss multiplies its gradient. */
 static inline double cr_loss_slope(const cr_tile *t) {
@@ -41,6 +59,8 @@ typedef struct cr_look {
  * for emb/update.h. cr_lookup_pieces returns the pieces with their places. */
 cr_node *cr_lookup(cr_graph *g, const cr_look *v, int n);
 const cr_look *cr_lookup_pieces(const cr_node *n, int *count);
+/* cr_look_differs: does a piece differ in a patched batch? seq: it is one of a cr_lookup_seq. */
+bool cr_look_differs(const cr_look *k, const cr_patch *p, bool seq);
 /* cr_lookup_set_view sets the view number of a piece whose table may have an owner. */
 void cr_lookup_set_view(cr_node *n, int piece, int view);
 /* cr_lookup_set_codes: rows of a lane with equal codes (distinct.h) leave one gradient, in the

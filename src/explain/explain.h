@@ -1,0 +1,62 @@
+/*
+ * explain.h - why a model says what it says: what each feature is worth over a data set
+ * (importance.c), and the parts of one score or of the difference between two (why.c).
+ */
+#ifndef CR_EXPLAIN_EXPLAIN_H
+#define CR_EXPLAIN_EXPLAIN_H
+
+#include "base/buf.h"
+#include "explain/paired.h"
+#include "job/config.h"
+#include "job/watch.h"
+
+/* A result that features change: the AUC of a prediction, or the mean of a loss. */
+typedef struct cr_measure_result {
+    const char *name;
+    bool auc;
+    double value; /* with all features as they are */
+    int64_t rows, n_pos, n_neg;
+} cr_measure_result;
+/* How much worse a result is: AUC lost, or loss gained; and in how many rows the value of the
+ * feature was another one at all. */
+typedef struct cr_worth {
+    cr_paired shuffled, removed;
+} cr_worth;
+typedef struct cr_unit_result {
+    const char *kind, *name; /* "feature", "group" or "sequence" */
+    int n_features;
+    bool used; /* a prediction or loss depends on it */
+    int64_t rows_shuffled, rows_removed;
+    cr_worth *worth; /* by measure */
+} cr_unit_result;
+typedef struct cr_importance {
+    cr_measure_result *measures;
+    int n_measures;
+    cr_unit_result *units; /* features in the order of the config, then sequences and groups */
+    int n_units, n_features;
+    int64_t rows;
+    bool cut; /* the data has more rows than were asked for */
+    uint64_t seed;
+    char checkpoint[1088];
+    double read_s, base_s, probe_s, score_s;
+    size_t kept_bytes;
+} cr_importance;
+typedef struct cr_importance_opts {
+    cr_config_opts config; /* its path may be a model_dir or an export */
+    const char *checkpoint_path;
+    int64_t max_rows; /* 0: all */
+    uint64_t seed;
+    int threads;
+    cr_buf *order; /* receives one line per row: the row whose values it gets; NULL: not wanted */
+    cr_watch watch;
+} cr_importance_opts;
+/* cr_importance_run fills out, whose memory is in the arena. */
+CR_CHECKED cr_code cr_importance_run(const cr_importance_opts *o, cr_importance *out,
+                                     cr_arena *arena, cr_diag *diag);
+void cr_importance_json(cr_buf *out, const cr_importance *r);
+/* cr_importance_order returns the numbers of the units, the most worth first. */
+int *cr_importance_order(const cr_importance *r, int measure, cr_arena *a);
+/* cr_importance_svg draws a bar chart of one measure, the most worth on top. */
+void cr_importance_svg(cr_buf *out, const cr_importance *r, int measure);
+
+#endif
