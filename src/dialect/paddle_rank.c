@@ -256,6 +256,26 @@ static void old_dcn(cr_pd *p, int64_t layers) {
               bn ? "true" : "false");
 }
 
+/* The cross layers as shipped: one weight and one bias for all of them, and a penalty of the
+ * squares of x_l * w, summed over the batch, without a factor. Returns the last block. */
+static const char *shipped_cross(cr_pd *p, cr_buf *b, int64_t layers) {
+    const char *x = "{feature_group_name: all}";
+    for (long long l = 0; l < (long long)layers; l++) {
+        cr_buf_printf(b, "{name: times%lld, inputs: [%s], ", l, x);
+        cr_buf_str(b, l ? "weights_of: times0}, " : "scale: {random: true}}, ");
+        cr_buf_printf(b,
+                      "{name: costs%lld, inputs: [{block_name: times%lld}], penalty: {factor: "
+                      "%lld}}, {name: dot%lld, inputs: [{block_name: costs%lld}], sum: {}}, {name: "
+                      "cross%lld, inputs: [{feature_group_name: all}, {block_name: dot%lld}], "
+                      "multiply: {}}, {name: plus%lld, inputs: [{block_name: cross%lld}, %s], add: "
+                      "{}}, {name: x%lld, inputs: [{block_name: plus%lld}], ",
+                      l, l, (long long)p->batch, l, l, l, l, l, l, x, l, l);
+        cr_buf_str(b, l ? "weights_of: x0}, " : "scale: {weight: false, bias: true}}, ");
+        x = cr_arena_printf(&p->doc->arena, "{block_name: x%lld}", l);
+    }
+    return cr_arena_printf(&p->doc->arena, "x%lld", (long long)layers - 1);
+}
+
 void cr_pd_dcn(cr_pd *p) {
     int64_t n, layers = cr_pd_int(p, p->hyper, "cross_num", CR_PD_REQUIRED, 1, 1024);
     if (p->old) {
@@ -267,12 +287,22 @@ void cr_pd_dcn(cr_pd *p) {
     cr_pd_check_dense(p);
     cr_pd_id_features(p, s.rows, s.dim, s.init, true);
     cr_pd_dense_features(p);
+    const char *last = "cross";
+    cr_buf b;
+    cr_buf_init(&b);
+    if (p->o->compat)
+        last = shipped_cross(p, &b, layers);
+    else
+        cr_buf_printf(&b,
+                      "{name: cross, inputs: [{feature_group_name: all}], cross: {cross_num: "
+                      "%lld}}, ",
+                      (long long)layers);
     cr_pd_put(p, p->model_at,
               "model_config: {feature_groups: [{group_name: all, feature_names: [%s, %s]}], "
-              "backbone: {blocks: [{name: cross, inputs: [{feature_group_name: all}], cross: "
-              "{cross_num: %lld}}, {name: deep, inputs: [{feature_group_name: all}], mlp: "
-              "{hidden_units: %s}}], concat_blocks: [deep, cross]}, " ONE_SCORE "}",
-              cr_pd_id_names(p), cr_pd_dense_names(p), (long long)layers, fc);
+              "backbone: {blocks: [%s{name: deep, inputs: [{feature_group_name: all}], mlp: "
+              "{hidden_units: %s}}], concat_blocks: [deep, %s]}, " ONE_SCORE "}",
+              cr_pd_id_names(p), cr_pd_dense_names(p), b.data, fc, last);
+    cr_buf_clear(&b);
 }
 
 /* One layer of a mixture of low-rank crosses: each expert is x0 * (U tanh(C tanh(V x)) + b), and a

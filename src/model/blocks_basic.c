@@ -1,12 +1,16 @@
 /*
- * blocks_basic.c - block layers over one row: mlp, linear, activation, norms, dropout, residual.
+ * blocks_basic.c - block layers over one row: mlp, linear, scale, activation, norms, dropout,
+ * residual, penalty.
  *
- * All of them also work on the positions of a sequence.
+ * All of them but scale and penalty also work on the positions of a sequence.
  */
+#include <math.h>
+
 #include "layer/layer.h"
 #include "model/blocks_int.h"
 #include "model/blocks_list.h"
 #include "op/op.h"
+#include "op/param.h"
 
 static void mlp(cr_block_call *c, const void *conf) {
     cr_block_give(c, cr_mlp(c->g, c->path, conf, c->x.node, c->b->diag));
@@ -47,6 +51,81 @@ const cr_block_type cr_block_linear = {
     .min_in = 1,
     .shares = true,
     .build = linear,
+};
+
+typedef struct scale_conf {
+    cr_conf_base base;
+    bool weight, bias, random;
+} scale_conf;
+static const cr_field scale_fields[] = {
+    CR_BOOL(scale_conf, weight, true, CR_F_OURS, "multiply by a learned vector"),
+    CR_BOOL(scale_conf, bias, false, CR_F_OURS, "add a learned vector"),
+    CR_BOOL(scale_conf, random, false, CR_F_OURS,
+            "the factors begin with random numbers; false: with 1"),
+    CR_END,
+};
+const cr_msg cr_block_scale_msg = {
+    .name = "ScaleBlock",
+    .help = "Each number times a factor of its own, plus a number of its own",
+    .fields = scale_fields,
+    .size = sizeof(scale_conf),
+};
+static void scale(cr_block_call *c, const void *conf) {
+    const scale_conf *s = conf;
+    int64_t w = c->x.node->width;
+    cr_node *y = c->x.node;
+    if (!s->weight && !s->bias) {
+        cr_block_wrong(c, c->at, "it has neither weight nor bias; set one of them");
+        return;
+    }
+    size_t mark = cr_graph_push(c->g, "%s", c->path);
+    cr_init init = s->random ? CR_INIT_U(1.0 / sqrt((double)w)) : CR_INIT_C(1);
+    if (s->weight) y = cr_mul(c->g, y, cr_vector(c->g, "weight", w, init));
+    if (s->bias) y = cr_bias(c->g, y, cr_vector(c->g, "bias", w, CR_INIT_C(0)));
+    cr_graph_pop(c->g, mark);
+    cr_block_give_like(c, y, &c->x);
+}
+const cr_block_type cr_block_scale = {
+    .name = "scale",
+    .min_in = 1,
+    .shares = true,
+    .build = scale,
+};
+
+typedef struct penalty_conf {
+    cr_conf_base base;
+    double factor;
+} penalty_conf;
+static const cr_field penalty_fields[] = {
+    CR_FLOAT(penalty_conf, factor, 1, 0, CR_INF, CR_F_OURS, "factor of the squares"),
+    CR_END,
+};
+const cr_msg cr_block_penalty_msg = {
+    .name = "PenaltyBlock",
+    .help = "Its input; the squares of the numbers of a row, added up, are a loss",
+    .fields = penalty_fields,
+    .size = sizeof(penalty_conf),
+};
+static void penalty(cr_block_call *c, const void *conf) {
+    cr_build *b = c->b;
+    double factor = ((const penalty_conf *)conf)->factor;
+    cr_range all = {0, c->x.node->width};
+    cr_block_give_like(c, c->x.node, &c->x);
+    if (!b->o->with_labels || factor == 0) return;
+    if (b->n_extra == CR_MAX_EXTRA) {
+        cr_block_wrong(c, c->at, "the model has more than %d additional losses; use fewer",
+                       CR_MAX_EXTRA);
+        return;
+    }
+    b->extra[b->n_extra++] =
+        (cr_extra_loss){.name = cr_arena_printf(&b->m->arena, "%s_penalty", c->block),
+                        .row = cr_squares(c->g, c->x.node, &all, 1, (float)factor),
+                        .weight = -1};
+}
+const cr_block_type cr_block_penalty = {
+    .name = "penalty",
+    .min_in = 1,
+    .build = penalty,
 };
 
 typedef struct activation_conf {

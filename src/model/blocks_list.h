@@ -41,11 +41,13 @@
     X(multi_window_din, cr_block_multi_window_din_msg)                                             \
     X(multiply, cr_block_multiply_msg)                                                             \
     X(pair_attention, cr_block_pair_attention_msg)                                                 \
+    X(penalty, cr_block_penalty_msg)                                                               \
     X(pick, cr_block_pick_msg)                                                                     \
     X(plugin, cr_block_plugin_msg)                                                                 \
     X(pooling, cr_block_pooling_msg)                                                               \
     X(product, cr_block_product_msg)                                                               \
     X(residual, cr_block_residual_msg)                                                             \
+    X(scale, cr_block_scale_msg)                                                                   \
     X(self_attention, cr_block_self_attention_msg)                                                 \
     X(senet, cr_block_senet_msg)                                                                   \
     X(seq_conv, cr_block_seq_conv_msg)                                                             \

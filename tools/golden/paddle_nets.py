@@ -478,3 +478,22 @@ DIFM = ("sparse_inputs_slots: 27, dense_input_dim: 13, sparse_field_num: 26, spa
         "att_factor_dim: 2, att_head_num: 2, fen_layers_size: [4, 27], dense_layers_size: [4, 3]")
 CASES["difm"] = Case("difm", new(DIFM, rate=0.01), criteo_rows, difm_net, bce, 0.01)
 CASES["difm_compat"] = Case("difm", new(DIFM, rate=0.01), criteo_rows, lambda P, x, t: difm_net(P, x, t, True), bce, 0.01, "Adam")
+
+# ---- as shipped: dcn of 2.0 has one weight for all cross layers, and a penalty that is summed over the batch ----
+
+
+def dcn_net(P, x, train, compat=False):
+    x0 = torch.cat([P[BAGS % "SparseFeatFactors"][x["ids"]].flatten(1), x["dense"].to(P[BAGS % "SparseFeatFactors"].dtype)], 1)
+    c, cost = x0, 0
+    for i in range(2):
+        w, b = (("times0.weight", "x0.bias") if compat else ("cross.w.%d.weight" % i, "cross.b.%d" % i))
+        t = c * P["model.blocks." + w]
+        cost = cost + (t ** 2).sum()
+        c = x0 * t.sum(1, keepdim=True) + P["model.blocks." + b] + c
+    z = linear(P, "model.output_mlp", torch.cat([mlp(P, "deep", x0, 2), c], 1))
+    return (z, cost) if compat else z
+
+
+DCN = CRITEO + ", cross_num: 2, l2_reg_cross: 0.00005, dnn_use_bn: False, clip_by_norm: 100.0, is_sparse: False"
+CASES["dcn"] = Case("dcn", new(DCN, rate=0.01), criteo_rows, dcn_net, bce, 0.01)
+CASES["dcn_compat"] = Case("dcn", new(DCN, rate=0.001), criteo_rows, lambda P, x, t: dcn_net(P, x, t, True), bce, 0.001, "Adam")

@@ -82,6 +82,17 @@ grep -v seed "$out" >native_all.txt
 same native.txt native_all.txt
 printf 'default_root_dir: other\nmax_steps: 2\n' >t.yaml
 run crank run --config=x.yaml --trainer=t.yaml --fit --threads 1
+# of several files the last word counts, and a flag behind them; sections have files of their own
+printf 'trainer:\n  max_steps: 4\n  seed: 11\n' >later.yaml
+run crank run --config=x.yaml --config=later.yaml --trainer.seed=12 --print_config
+ends 0
+grep -q '^  max_steps: 4' "$out" && grep -q '^  seed: 12' "$out" || fail "later files"
+for part in model data; do
+    awk -v part=$part '/^[a-z]/ { on = $0 == part ":" ; next } on { print substr($0, 3) }' y.yaml >$part.yaml
+done
+run crank run --config=later.yaml --trainer=t.yaml --model=model.yaml --data=data.yaml --trainer.default_root_dir=parts --fit --threads 1
+ends 0
+is_there parts/version_0/model.ckpt-1
 is_there other/version_0/model.ckpt-1
 # all mistakes at once, at their places
 sed -e 's/max_epochs: 2/max_epoch: 2/' -e 's/AutoDisNNASR/AutoDiss/' -e 's/AdamW/Lion/' x.yaml >bad.yaml

@@ -74,6 +74,15 @@ grep -q '^not aligned within 0.01' table.txt || fail "two steps are not four"
 run crank run_deepfm --dataset_path data --step 2 --device cpu --model_dir q --threads 1 --precision_align True --precision_align_cuda_path o --precision_align_log_path table.txt
 grep -q '^aligned within 0.01' table.txt || fail "the same run"
 # mistakes
+# every argument of the interface, also in its other spellings
+run crank run_deepfm --dataset_path data --bs 64 --learning-rate 0.01 --epoch 1 --step 4 --device cpu --autocast False --grad_scale False --nproc_per_node 1 --nnodes 1 \
+    --node_rank 0 --master_addr 127.0.0.1 --master_port 29500 --num_workers 2 --eval_step 2 --early_stop -1 --warm_up 0.0 --do_predict False --profiler False --model_dir all --threads 1
+ends 0
+ckpt=$(ls -d all/model.ckpt-* | tail -n 1)
+run crank run_deepfm --dataset_path data --batch_size 64 --step 2 --device cpu --nnode 1 --checkpoint_path "$ckpt" --model_dir from --threads 1
+ends 0
+run crank run_deepfm --dataset_path data --batch_size 64 --step 2 --device cpu --pretrained_path "$ckpt" --model_dir from2 --threads 1
+ends 0
 run crank run_deepfm --dataset_path data --device cpu --autocast maybe
 ends 2
 has_err "crank zoo: --autocast is 'maybe' and must be yes, true, t, y or 1, or no, false, f, n or 0"

@@ -37,6 +37,8 @@ static const struct {
     {"pair_attention", MODEL(AB, "pair_attention: {attention_units: 3}"), 4,
      "attention.weight attention.bias projection.weight"},
     {"product", MODEL(AB, "product: {units: 3}"), 3, "weight"},
+    {"penalty", MODEL(AB, "penalty: {factor: 2}"), 8, ""},
+    {"scale", MODEL(AB, "scale: {bias: true}"), 8, "weight bias"},
     {"seq_conv",
      M_MODEL(GROUPS,
              "backbone: {blocks: [{name: t, inputs: [" SEQ "], seq_conv: {filters: 5}}, {name: p, "
