@@ -25,6 +25,20 @@ cr_node *cr_mlp_windows(cr_graph *g, const char *name, const cr_mlp_conf *c, cr_
 /* cr_mlp_layers does what cr_mlp does and puts the output of each layer in `each`. */
 cr_node *cr_mlp_layers(cr_graph *g, const char *name, const cr_mlp_conf *c, cr_node *x,
                        cr_node **each, cr_diag *diag);
+/* ensemble.c: K members that share matrices; the result is one logit, made by cr_ensemble_mean, or
+ * NULL after a mistake. */
+#define CR_MAX_MEMBERS 128
+typedef enum cr_mean_of { CR_MEAN_OF_PROBABILITIES, CR_MEAN_OF_VALUES } cr_mean_of;
+typedef struct cr_ensemble_conf {
+    cr_conf_base base;
+    int64_t members;
+    cr_ints hidden_units;
+    cr_floats dropout_ratio; /* empty: 0; one value: all layers; else one per layer */
+    const char *activation;
+    int mean_of; /* cr_mean_of */
+} cr_ensemble_conf;
+cr_node *cr_ensemble(cr_graph *g, const char *name, const cr_ensemble_conf *c, cr_node *x,
+                     cr_diag *diag);
 /* Returns the width of an MLP's output for the input width `in`. */
 int64_t cr_mlp_width(const cr_mlp_conf *c, int64_t in);
 

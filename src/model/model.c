@@ -5,8 +5,8 @@
  */
 #include "model/model.h"
 
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "layer/layer.h"
@@ -293,6 +293,21 @@ static cr_node *loss_row(cr_build *b, const cr_loss_conf *lc, const char *name, 
     return lc->weight == 1 ? row : cr_add(b->g, &row, (float[]){(float)lc->weight}, 1);
 }
 
+/* The loss of an ensemble is the mean of its members' losses, so that each learns by itself. */
+static cr_node *task_row(cr_build *b, const cr_loss_conf *lc, const char *name, cr_node *logits,
+                         cr_node *shift, cr_node *label, const cr_session *s) {
+    cr_node *z = cr_ensemble_of(logits);
+    if (!z) return loss_row(b, lc, name, shifted(b, logits, shift), label, s);
+    int64_t K = z->width;
+    cr_node **rows = CR_NEW_N(&b->m->arena, cr_node *, K);
+    float *c = CR_NEW_N(&b->m->arena, float, K);
+    for (int64_t k = 0; k < K; k++) {
+        rows[k] = loss_row(b, lc, name, shifted(b, cr_slice(b->g, z, k, 1), shift), label, s);
+        c[k] = 1 / (float)K;
+    }
+    return cr_add(b->g, rows, c, (int)K);
+}
+
 static int64_t label_values(const cr_loss_type *type, const void *conf, int64_t K) {
     switch (type->labels(conf)) {
     case CR_LABEL_ANY: return 0;
@@ -326,7 +341,7 @@ static void finish_task(cr_build *b, const cr_task *t) {
         cr_session session;
         if (!session_of(b, t, lc, &session)) continue;
         const char *name = own_name(m, m->metrics, m->n_metrics, type->name, t->suffix);
-        cr_node *row = loss_row(b, lc, name, logits, label, &session);
+        cr_node *row = task_row(b, lc, name, t->logits, shift, label, &session);
         row->output = !t->train_only;
         m->losses[m->n_losses++] =
             (cr_model_loss){.name = name,

@@ -61,6 +61,7 @@
     X(matmul)                                                                                      \
     X(max_pool)                                                                                    \
     X(mean_loss)                                                                                   \
+    X(members)                                                                                     \
     X(mix)                                                                                         \
     X(mul)                                                                                         \
     X(pad)                                                                                         \

@@ -118,6 +118,11 @@ cr_node *cr_slice_of(cr_node *n, int64_t *from);
 cr_node *cr_add(cr_graph *g, cr_node *const *x, const float *c, int n);
 cr_node *cr_row_sum(cr_graph *g, cr_node *x);
 
+/* members.c: one logit (or value) from those of K members, z (K). cr_ensemble_of returns z of such
+ * a node, NULL of any other: losses are those of the members. */
+cr_node *cr_ensemble_mean(cr_graph *g, cr_node *z, bool values);
+cr_node *cr_ensemble_of(cr_node *n);
+
 /* product.c: x * y. y has the width of x, or is F numbers for F vectors of one width side by side
  * (1: for the whole row), or is a parameter (1, w). cr_bias: x + b, with b (1, w). */
 cr_node *cr_mul(cr_graph *g, cr_node *x, cr_node *y);

@@ -104,6 +104,47 @@ class MixFields(nn.Module):
         return torch.einsum("nf,bfd->bnd", self.weight, x).flatten(1)
 
 
+class Vector(nn.Module):
+    def __init__(self, value):
+        super().__init__()
+        self.weight = nn.Parameter(value)
+
+
+class Shared(nn.Module):
+    """One layer of all members: a matrix for all, vectors for each."""
+
+    def __init__(self, n_in, n_out, K, first):
+        super().__init__()
+        self.weight = nn.Parameter((torch.rand(n_out, n_in) * 2 - 1) / n_in**0.5)
+        self.r = nn.ModuleList(Vector(torch.randn(n_in) if first else 1 + 0.3 * torch.randn(n_in)) for _ in range(K))
+        self.s = nn.ModuleList(Vector(1 + 0.3 * torch.randn(n_out)) for _ in range(K))
+        self.bias = nn.ModuleList(Vector((torch.rand(n_out) * 2 - 1) / n_in**0.5) for _ in range(K))
+
+    def forward(self, x, k):
+        return torch.relu(self.s[k].weight * ((self.r[k].weight * x) @ self.weight.T) + self.bias[k].weight)
+
+
+class Ensemble(nn.Module):
+    is_ensemble = True
+
+    def __init__(self, w, conf):
+        super().__init__()
+        K, units = conf["members"], [w] + conf["hidden_units"]
+        self.values = str(conf.get("mean_of")) == "VALUES"
+        self.layers = nn.ModuleList(Shared(a, b, K, i == 0) for i, (a, b) in enumerate(zip(units, units[1:])))
+        self.outputs = nn.ModuleList(nn.Linear(units[-1], 1) for _ in range(K))
+
+    def forward(self, x):
+        z = []
+        for k, out in enumerate(self.outputs):
+            h = x
+            for one in self.layers:
+                h = one(h, k)
+            z.append(out(h))
+        self.z = torch.cat(z, 1)
+        return self.z.mean(1, keepdim=True) if self.values else torch.logit(torch.sigmoid(self.z).mean(1, keepdim=True))
+
+
 # the module of a block over n vectors of width D, its width and that of its vectors
 PAIRS = {
     "pair_attention": lambda n, D, c: (PairAttention(D, c["attention_units"]), D, D),
@@ -120,6 +161,8 @@ def layer(kind, conf, widths, D, Mlp):
     if kind in ("mlp", "linear"):
         n = conf["hidden_units"][-1] if kind == "mlp" else conf["units"]
         return Mlp(w, conf) if kind == "mlp" else nn.Linear(w, n, bias=conf.get("bias", True)), n, n
+    if kind == "ensemble":
+        return Ensemble(w, conf), 1, 1
     if kind == "residual":
         return Mlp(w, conf["mlp"]), w, D
     if kind == "senet":
@@ -208,8 +251,9 @@ class Backbone(nn.Module):
             shapes[b["name"]] = width, vectors
             self.plan.append((b["name"], kind, b[kind], b["inputs"], D))
         width = sum(shapes[n][0] for n in conf["concat_blocks"])
-        self.top_mlp = Mlp(width, conf["top_mlp"])
-        self.output_mlp = nn.Linear(self.top_mlp.width, K)
+        self.top_mlp = Mlp(width, conf["top_mlp"]) if "top_mlp" in conf else None
+        if self.top_mlp:
+            self.output_mlp = nn.Linear(self.top_mlp.width, K)
 
     def shape(self, i, shapes):
         if "block_name" in i:
@@ -222,7 +266,8 @@ class Backbone(nn.Module):
         for name, kind, conf, inputs, D in self.plan:
             v = [done[i["block_name"]] if "block_name" in i else g(i["feature_group_name"]) for i in inputs]
             done[name] = compute(kind, conf, self.blocks[name] if name in self.blocks else None, v, D)
-        return self.output_mlp(self.top_mlp(torch.cat([done[n] for n in self.conf["concat_blocks"]], 1)))
+        x = torch.cat([done[n] for n in self.conf["concat_blocks"]], 1)
+        return self.output_mlp(self.top_mlp(x)) if self.top_mlp else x
 
 
 NETS["backbone"] = Backbone
@@ -241,7 +286,16 @@ def graph(ends, *blocks):
                 [("fields", [USER, ITEM, TAGS, WTAGS]), ("numbers", [PRICE, POS])])
 
 
+def ensemble(loss, weights, **conf):
+    return case({"backbone": dict(blocks=[block("low", group("fields"), linear=dict(units=6)),
+                                          block("all", "low", group("numbers"), ensemble=dict(members=3, hidden_units=[5, 4], **conf))],
+                                  concat_blocks=["all"])},
+                [("fields", [USER, ITEM, TAGS, WTAGS]), ("numbers", [PRICE, POS])], loss=loss, weights=weights)
+
+
 CASES = {
+    "own_ensemble": ensemble({"binary_cross_entropy": dict(label_smoothing=0.1)}, True),
+    "own_ensemble_values": ensemble({"l2_loss": {}}, False, mean_of=Name("VALUES")),
     "own_senet": graph(
         ["se", "few"],
         block("se", group("fields"), senet=dict(reduction_ratio=2)),

@@ -429,7 +429,11 @@ def loss_of(config, inputs, batch, y, label, weight, model=None):
     missing = 0 if conf.get("missing_id_is_zero") else -1
     for one in conf["losses"]:
         kind, args = next((k, v) for k, v in one.items() if k != "weight")
-        each = one_loss(kind, args, y, label, batch, model, missing)
+        z = next((m.z for m in model.modules() if hasattr(m, "is_ensemble")), None) if model else None
+        if z is None:
+            each = one_loss(kind, args, y, label, batch, model, missing)
+        else:  # each member has its own loss
+            each = sum(one_loss(kind, args, z[:, k : k + 1], label, batch, model, missing) for k in range(z.shape[1])) / z.shape[1]
         mean = each.mean() if weight is None else (each * (weight / weight.mean())).mean()
         loss = loss + one.get("weight", 1.0) * mean
     loss = loss + sum(d.loss(len(y)) for d in inputs.dropped.values())

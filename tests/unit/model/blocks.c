@@ -71,6 +71,10 @@ static const struct {
     {"dropout", MODEL(AB, "dropout: {}"), 8, ""},
     {"fields", MODEL(AB, "fields: {dim: 2}"), 8, ""},
     {"fm", MODEL(AB, "fm: {}"), 4, ""},
+    {"ensemble", MODEL(AB, "ensemble: {members: 2, hidden_units: [3]}"), 1,
+     "layers.0.weight layers.0.r.0.weight layers.0.s.0.weight layers.0.bias.0.weight "
+     "layers.0.r.1.weight layers.0.s.1.weight layers.0.bias.1.weight outputs.0.weight "
+     "outputs.0.bias outputs.1.weight outputs.1.bias"},
     {"gate_nu", MODEL(AB ", " AB, "gate_nu: {hidden_dim: 3}"), 8,
      "dense_layers.0.weight dense_layers.0.bias dense_layers.2.weight dense_layers.2.bias"},
     {"layer_norm", MODEL(AB, "layer_norm: {}"), 8, "weight bias"},

@@ -100,13 +100,15 @@ static const struct a_graph {
     {"rows", "model_config={feature_groups: ["
              "{group_name: rows, feature_names: [user, item, cate, tags]}, "
              "{group_name: numbers, feature_names: [price, age]}], "
-             "backbone: {concat_blocks: [both, m, one, m3], top_mlp: {hidden_units: [8]}, "
+             "backbone: {concat_blocks: [both, m, one, m3, en], top_mlp: {hidden_units: [8]}, "
              "blocks: ["
              "{name: top, inputs: [{block_name: deep}, {block_name: cin}, {block_name: cross}, "
              "{block_name: old}], mlp: {hidden_units: [16, 8]}}, " /* before what it reads */
              "{name: deep, inputs: [{feature_group_name: rows}], mlp: {hidden_units: [16, 8], "
              "dropout_ratio: [0.1]}}, "
              "{name: number, inputs: [{feature_group_name: numbers}], linear: {units: 8}}, "
+             "{name: en, inputs: [{block_name: number}], ensemble: {members: 3, "
+             "hidden_units: [4], dropout_ratio: [0.1]}}, "
              "{name: cin, inputs: [{feature_group_name: rows}, {block_name: number}], "
              "cin: {cin_layer_size: [4, 4]}}, "
              "{name: cross, inputs: [{feature_group_name: rows}], cross_v2: {cross_num: 2, "
@@ -401,6 +403,7 @@ static void random_graph(cr_buf *b) {
         "layer_norm: {}",
         "layer_norm: {fields: true}",
         "residual: {mlp: {hidden_units: [8]}}",
+        "ensemble: {members: 3, hidden_units: [6], dropout_ratio: [0.2]}",
         "concat: {}",
         "slice: {begin: 0, width: 8}",
         "fields: {dim: 4}",
