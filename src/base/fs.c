@@ -201,9 +201,11 @@ bool cr_fs_is_far(const cr_fs *f) {
 }
 
 cr_code cr_fs_restat(cr_fs *f, cr_fs_stat *out, cr_err *err) {
+    cr_fs_why why;
     *out = f->st;
-    int e = f->s->restat ? f->s->restat(f->file, out) : 0;
-    return e == 0 ? CR_OK : cr_fs_fail(err, f->path, "read", e, NULL);
+    if (!f->s->restat) return CR_OK;
+    CALL(f->s, &why, f->s->restat(f->file, out, w_));
+    return e == 0 ? CR_OK : cr_fs_fail(err, f->path, "look at it again", e, &why);
 }
 
 int cr_fs_pread_some(const cr_store *s, void *file, int64_t at, void *buf, size_t n, size_t *got,

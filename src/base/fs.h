@@ -87,10 +87,10 @@ typedef struct cr_store {
     int (*open)(void **file, const char *path, bool wait, cr_fs_stat *st, cr_fs_why *why);
     int (*pread)(void *file, int64_t at, void *buf, size_t n, size_t *got, cr_fs_why *why);
     void (*close)(void *file);
-    int (*restat)(void *file, cr_fs_stat *st);            /* optional */
-    void (*will_need)(void *file, int64_t at, int64_t n); /* optional; not CR_FS_FAR */
-    int (*map)(void *file, size_t n, const void **out);   /* optional */
-    void (*unmap)(const void *p, size_t n);               /* exists where map does */
+    int (*restat)(void *file, cr_fs_stat *st, cr_fs_why *why); /* optional */
+    void (*will_need)(void *file, int64_t at, int64_t n);      /* optional; not CR_FS_FAR */
+    int (*map)(void *file, size_t n, const void **out);        /* optional */
+    void (*unmap)(const void *p, size_t n);                    /* exists where map does */
 
     /* Names. With `follow`, stat looks at the target of a link and not at the link. */
     int (*stat)(const char *path, bool follow, cr_fs_stat *st, cr_fs_why *why);

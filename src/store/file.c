@@ -80,7 +80,8 @@ static void file_close(void *file) {
     cr_free(f);
 }
 
-static int file_restat(void *file, cr_fs_stat *st) {
+static int file_restat(void *file, cr_fs_stat *st, cr_fs_why *why) {
+    (void)why;
     const in_file *f = file;
     struct stat s;
     if (fstat(f->fd, &s) != 0) return errno;

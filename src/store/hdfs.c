@@ -393,9 +393,8 @@ static void hdfs_close(void *ctx) {
     cr_free(ctx);
 }
 
-static int hdfs_restat(void *ctx, cr_fs_stat *st) {
-    cr_fs_why why = {0};
-    return hdfs_stat(((file *)ctx)->path, true, st, &why);
+static int hdfs_restat(void *ctx, cr_fs_stat *st, cr_fs_why *why) {
+    return hdfs_stat(((file *)ctx)->path, true, st, why);
 }
 
 /* ---- writing ---- */

@@ -28,3 +28,12 @@ run crank help rmsprop_optimizer
 ends 0
 has_out "rmsprop_optimizer (FusedRMSpropOptimizer): ..."
 has_out "'rmsprop_optimizer' of DenseOptimizer is another one: crank help RMSpropOptimizer"
+
+# the READMEs list every command
+run crank help
+ends 0
+for c in $(sed -n '/^commands:/,/^$/s/^  \([a-z_]*\).*/\1/p' "$out"); do
+    for f in README.md README.zh-CN.md; do
+        grep -E '^\| (commands|命令) ' "$CLI/../../$f" | grep -q "\`$c\`" || fail "$f does not list $c"
+    done
+done

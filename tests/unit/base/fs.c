@@ -172,6 +172,42 @@ TEST(failures) {
     cr_fs_close(f);
 }
 
+static int look_again(void *file, cr_fs_stat *st, cr_fs_why *why) {
+    const mem_file *f = file;
+    int e = mem_request(&mem.stats, f->o->name, why);
+    if (e == 0) st->version = f->o->version;
+    return e;
+}
+
+/* a store that has to be asked whether a file is still the same one: the question is tried again */
+TEST(asked_again) {
+    cr_store asks = mem_store;
+    cr_err err;
+    cr_fs *f;
+    cr_fs_stat st;
+    asks.scheme = "asks";
+    asks.restat = look_again;
+    cr_store_add(&asks);
+    CHECK_INT(cr_file_write("asks://b/x", "abc", 3, &err), CR_OK);
+    CHECK_INT(cr_fs_open(&f, "asks://b/x", &err), CR_OK);
+    mem_count_anew();
+    mem.fail_each = 2;
+    for (int i = 0; i < 10; i++)
+        CHECK_INT(cr_fs_restat(f, &st, &err), CR_OK);
+    CHECK(mem.failed >= 5);
+    mem.fail_each = 0;
+    mem.dead = "b/x";
+    mem.dead_with = EAGAIN;
+    CHECK_INT(cr_fs_restat(f, &st, &err), CR_EIO);
+    CHECK_STR(err.msg,
+              "cannot look at it again: Resource temporarily unavailable (tried 4 times); check "
+              "that the store can be reached, and run again");
+    mem.dead = NULL;
+    cr_fs_close(f);
+    static const cr_store none = {.scheme = "asks"};
+    cr_store_add(&none);
+}
+
 TEST(names) {
     static const char *const files[] = {"mem://n/a/x1.csv",  "mem://n/a/x2.csv",
                                         "mem://n/a/.x3.csv", "mem://n/b/x1.csv",
@@ -243,8 +279,9 @@ TEST(appending) {
 }
 
 int main(int argc, char **argv) {
-    static const t_case cases[] = {CASE(schemes),  CASE(merged), CASE(ahead),    CASE(short_reads),
-                                   CASE(failures), CASE(names),  CASE(appending)};
+    static const t_case cases[] = {CASE(schemes),     CASE(merged),   CASE(ahead),
+                                   CASE(short_reads), CASE(failures), CASE(asked_again),
+                                   CASE(names),       CASE(appending)};
     cr_store_add(&mem_store);
     put_big();
     int rc = t_run(cases, sizeof cases / sizeof *cases, argc, argv);
