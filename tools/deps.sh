@@ -64,6 +64,10 @@ for set_ in "${@:-build}"; do
         need slurmctld have slurmctld
         need slurmd have slurmd
         need slurm-client have srun
+        need krb5-kdc have krb5kdc
+        need krb5-admin-server have kadmin.local
+        need krb5-user have kinit
+        need python3-gssapi /usr/bin/python3 -c 'import gssapi'
         need clang have clang
         need clang-tidy have clang-tidy
         need cppcheck have cppcheck

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/fs_list.h"
@@ -39,8 +40,8 @@ typedef struct request {
 
 /* ---- answers ---- */
 
-/* What a refusal means; *next: the next name node may do it. */
-static int refused(const cr_http_res *r, const char *who, bool *next, cr_fs_why *why) {
+/* What a refusal means; shown: a ticket was to be shown; *next: the next name node may do it. */
+static int refused(const cr_http_res *r, const char *who, bool shown, bool *next, cr_fs_why *why) {
     static const struct {
         const char *name;
         int e;
@@ -72,6 +73,18 @@ static int refused(const cr_http_res *r, const char *who, bool *next, cr_fs_why 
     snprintf(whole, sizeof whole, "%s answers %d%s%s%s%s", who, r->status, name[0] ? " " : "", name,
              text[0] ? ", " : "", text);
     snprintf(why->text, sizeof why->text, "%.159s", whole);
+    /* 401 is for somebody who did not show who he is; Hadoop then names the way, and no exception
+     */
+    if (r->status == 401 &&
+        strncasecmp(cr_http_header(r, "www-authenticate"), "Negotiate", 9) == 0) {
+        snprintf(why->text, sizeof why->text, "%.60s answers 401: it wants a ticket of Kerberos%s",
+                 who, shown ? ", and none that is valid was shown" : "");
+        snprintf(
+            why->cure, sizeof why->cure, "%s",
+            shown ? "; run kinit (klist shows tickets), or give a token in HADOOP_TOKEN"
+                  : "; set hadoop.security.authentication: kerberos in core-site.xml, run kinit");
+        return EACCES;
+    }
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].name, name) == 0) {
             if (known[i].e == EACCES)
@@ -131,7 +144,7 @@ static int ask_data(const request *q, cr_http_res *r, char *failed, size_t size,
                  "the name node answers with no address of a data node");
     explicit_bzero(url, strlen(url)); /* it has a token */
     free(url);
-    if (e == 0 && r->status >= 300) e = refused(r, host, &next, why);
+    if (e == 0 && r->status >= 300) e = refused(r, host, false, &next, why);
     if (e != 0 && failed) snprintf(failed, size, "%s", host);
     return e;
 }
@@ -178,7 +191,7 @@ static int call_path(const char *full, const char *path, const request *q, cr_ht
             atomic_store(&active, node);
             break;
         }
-        e = refused(r, host, &next, why);
+        e = refused(r, host, h.negotiate, &next, why);
         if (!next) break;
         e = EAGAIN; /* all of them may be on standby for a moment */
     }

@@ -20,8 +20,13 @@
 static const cr_http_plug *plug;
 static cr_err plug_err;
 
+void cr_http_use(const cr_http_plug *p) {
+    plug = p;
+}
+
 static void load(void) {
     void *entry;
+    if (plug) return;
     if (cr_plugin_own("http-curl.so", "cr_http_plug_of", CR_HTTP_ABI,
                       "build crank with libcurl4-openssl-dev installed", &entry,
                       &plug_err) == CR_OK)

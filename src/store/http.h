@@ -45,6 +45,9 @@ typedef struct cr_http_res {
  * back by cr_http_clear in either case. */
 int cr_http_do(const cr_http_req *q, cr_http_res *r, cr_fs_why *why);
 void cr_http_clear(cr_http_res *r);
+/* cr_http_use lets something else than the plug-in make the calls, for tests; before any call. */
+struct cr_http_plug;
+void cr_http_use(const struct cr_http_plug *p);
 /* cr_http_header returns the value of a header, whose name is given in lower case; "": there is
  * none. */
 const char *cr_http_header(const cr_http_res *r, const char *name);

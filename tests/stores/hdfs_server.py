@@ -2,7 +2,7 @@
 """hdfs_server.py - a stand-in for HDFS's web interface on loopback, for tests: two name nodes, of which one may be on
 standby, and two data nodes. Written from the public description of WebHDFS, not from crank's client.
 
-  hdfs_server.py [--user U] [--token T] [--gateway] [--page N]
+  hdfs_server.py [--user U] [--token T] [--spnego] [--page N]
 
 It prints "nodes NN1 NN2 DN1 DN2 HTTPFS" with their ports. Data never comes from a name node, and a data node takes only
 addresses that a name node made. GET /__control?json={...} of any of them changes the faults, /__stats tells what was asked:
@@ -12,8 +12,12 @@ addresses that a name node made. GET /__control?json={...} of any of them change
   fail503: K       the next K requests of name nodes are answered with 503
   cut: N           the next read ends after N bytes, once
   lose: 1          the next append is made, and its answer is lost, once
+
+With --spnego the name nodes want a Kerberos ticket of U for HTTP/localhost (RFC 4559), which the GSSAPI of the system checks with the keytab
+of KRB5_KTNAME, and give a cookie hadoop.auth for it, as Hadoop does.
 """
 import argparse
+import base64
 import json
 import random
 import secrets
@@ -28,8 +32,9 @@ FILES = {"/": None}  # path -> None (folder) or [bytes, time, id]
 TIMES = {}
 IDS = [16386]
 TICKETS = set()
+COOKIES = set()
 FAULTS = {"standby": -1}
-STATS = {"faults": 0, "names": 0, "reads": 0, "writes": 0, "standby": 0, "refused": 0, "excluded": 0}
+STATS = {"faults": 0, "names": 0, "reads": 0, "writes": 0, "standby": 0, "refused": 0, "excluded": 0, "tickets": 0, "cookies": 0}
 NODES = []
 ARGS = None
 
@@ -59,8 +64,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def answer(self, code, body=b"", headers=()):
         self.send_response(code)
-        for k, v in headers:
+        for k, v in list(headers) + getattr(self, "extra", []):
             self.send_header(k, v)
+        self.extra = []
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -108,6 +114,34 @@ class Handler(BaseHTTPRequestHandler):
             FAULTS["lose"] = 1
         return kind < 2
 
+    def believed(self, q):
+        """does the request show a ticket, or the cookie that was given for one? False: it was answered"""
+        if "user.name" in q:
+            return self.refuse(400, "IllegalArgumentException", "a name where a ticket is wanted")
+        cookie = self.headers.get("Cookie", "")
+        if cookie.startswith("hadoop.auth=") and cookie[12:].strip('"') in COOKIES:
+            STATS["cookies"] += 1
+            self.extra = []
+            return True
+        auth = self.headers.get("Authorization", "")
+        if not auth.startswith("Negotiate "):
+            return self.answer(401, b"", [("WWW-Authenticate", "Negotiate")])
+        import gssapi
+        try:
+            ctx = gssapi.SecurityContext(creds=gssapi.Credentials(usage="accept"), usage="accept")
+            reply = ctx.step(base64.b64decode(auth[10:]))
+            who = str(ctx.initiator_name) if ctx.complete else "?"
+        except gssapi.exceptions.GSSError as e:
+            return self.refuse(403, "AuthenticationException", str(e)[:200])
+        if who.split("@")[0] != ARGS.user:
+            return self.refuse(403, "AccessControlException", "Permission denied: user=" + who)
+        STATS["tickets"] += 1
+        cookie = secrets.token_hex(16)
+        COOKIES.add(cookie)
+        self.extra = [("WWW-Authenticate", "Negotiate " + base64.b64encode(reply or b"").decode()),
+                      ("Set-Cookie", 'hadoop.auth="%s"; Path=/; HttpOnly' % cookie)]
+        return True
+
     def name(self, path, q):
         STATS["names"] += 1
         gateway = self.server.role == 4
@@ -121,7 +155,9 @@ class Handler(BaseHTTPRequestHandler):
             return self.refuse(403, "StandbyException", "Operation category READ is not supported in state standby")
         if ARGS.token and q.get("delegation") != ARGS.token:
             return self.refuse(403, "InvalidToken", "the token is not known")
-        if not ARGS.token and q.get("user.name") != ARGS.user:
+        if ARGS.spnego and not ARGS.token and not self.believed(q):
+            return None
+        if not ARGS.spnego and not ARGS.token and q.get("user.name") != ARGS.user:
             return self.refuse(401, "AccessControlException", "Permission denied: user=%s" % q.get("user.name"))
         op = q.get("op", "").upper()
         f = FILES.get(path, 0)
@@ -239,6 +275,7 @@ def main():
     ap = argparse.ArgumentParser()
     ap.add_argument("--user", default="alice")
     ap.add_argument("--token", default="")
+    ap.add_argument("--spnego", action="store_true")
     ap.add_argument("--page", type=int, default=1000)
     ARGS = ap.parse_args()
     servers = []

@@ -1,6 +1,6 @@
 #!/bin/sh
-# run.sh [BUILD_DIR [SECONDS]] - the stores tier: S3 beside s3rver, an implementation of somebody else, which npm installs;
-# then trainings on every stand-in while requests fail at random, for SECONDS (120) in all. Hours are for a quiet night:
+# run.sh [BUILD_DIR [SECONDS]] - the stores tier: S3 beside s3rver, an implementation of somebody else, which npm installs; HDFS with
+# Kerberos (kerberos.sh); then trainings on every stand-in while requests fail at random, for SECONDS (120) in all. Hours are for a quiet night:
 #   sh tests/stores/run.sh build 14400
 # Each round is a training with checkpoints on the store that is killed at a random step, continued and compared with a local
 # run, bit for bit. The seed of a round is printed; CRANK_FAULT_SEED=N repeats it.
@@ -82,6 +82,19 @@ grep -q SignatureDoesNotMatch log || fail "what is said of a wrong key"
 over
 ok "s3rver: listing, training, checkpoints, parts, a wrong key"
 
+# ---- Kerberos ----
+skipped=0
+if sh "$here/kerberos.sh" "$build" >kerberos.log 2>&1; then
+    passed=$((passed + $(grep -c ^PASS kerberos.log)))
+    grep ^PASS kerberos.log
+elif [ $? -eq 77 ]; then
+    skipped=1
+    echo "SKIP kerberos: $(cat kerberos.log)"
+else
+    cat kerberos.log
+    exit 1
+fi
+
 # ---- faults ----
 round() { # round NAME ROOT SEED: one training on a store
     rm -rf log back
@@ -123,4 +136,4 @@ start python3 "$here/hdfs_server.py"
 export HADOOP_USER_NAME=alice
 store hdfs "webhdfs://127.0.0.1:${ports%% *}" "${ports%% *}" $each
 over
-echo "$passed passed, 0 failed, 0 skipped"
+echo "$passed passed, 0 failed, $skipped skipped"

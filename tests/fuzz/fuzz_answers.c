@@ -1,0 +1,212 @@
+/*
+ * fuzz_answers.c - any bytes as what stores answer, and as files of keys: the clients of HDFS, S3,
+ * OSS and MaxCompute make their requests, and each answer, with its status, headers and body, is
+ * the next part of the input. Nothing may crash, read beyond its bytes, or go on for ever.
+ *
+ * The first byte chooses the client. An answer is a line "STATUS Header: value|Header: value", and
+ * then its body up to a byte 0xff. Failures that would be waited for are left out: they are the
+ * same code.
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/fs_list.h"
+#include "store/creds.h"
+#include "store/http.h"
+#include "store/odps.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const char *input, *input_end;
+static int n_calls;
+
+/* Takes the next answer from the input. */
+static int answer(cr_http_call *c) {
+    const char *line = input, *eol = memchr(input, '\n', (size_t)(input_end - input));
+    if (++n_calls > 50 || !eol) {
+        snprintf(c->why, sizeof c->why, "nothing is left");
+        return EIO;
+    }
+    const char *body = eol + 1, *end = memchr(body, 0xff, (size_t)(input_end - body));
+    if (!end) end = input_end;
+    input = end < input_end ? end + 1 : end;
+    char text[16];
+    size_t n = (size_t)(eol - line), k = n < 3 ? n : 3;
+    memcpy(text, line, k);
+    text[k] = 0;
+    c->status = atoi(text);
+    if (c->status < 200 || c->status >= 500 || c->status == 408 || c->status == 429)
+        c->status = 200;
+    for (const char *h = line + k; h < eol;) {
+        const char *stop = memchr(h, '|', (size_t)(eol - h));
+        if (!stop) stop = eol;
+        c->head(c->ctx, h, (size_t)(stop - h));
+        h = stop + 1;
+    }
+    for (const char *p = body; p < end;) { /* in two pieces */
+        size_t m = (size_t)(end - p) > 7 ? (size_t)(end - p) / 2 + 1 : (size_t)(end - p);
+        if (!c->data(c->ctx, p, m, c->status)) return EIO;
+        p += m;
+    }
+    return 0;
+}
+
+static const cr_http_plug fake = {.abi = CR_HTTP_ABI, .call = answer};
+
+static void name(void *ctx, const char *text, cr_fs_kind kind) {
+    if (kind <= CR_FS_OTHER) *(size_t *)ctx += strlen(text);
+}
+
+/* Everything that a store is asked for, once each. */
+static void store(const cr_store *s, const char *path) {
+    cr_fs_stat st;
+    cr_fs_why why = {0};
+    size_t sum = 0, got = 0;
+    char *buf = malloc(100);
+    void *f;
+    if (!buf) return;
+    (void)s->stat(path, true, &st, &why);
+    (void)s->list(path, name, &sum, &why);
+    if (s->list_tree) (void)s->list_tree(path, name, &sum, &why);
+    if (s->open(&f, path, false, &st, &why) == 0) {
+        (void)s->pread(f, 5, buf, 100, &got, &why);
+        if (got > 100) abort();
+        if (s->restat) (void)s->restat(f, &st, &why);
+        s->close(f);
+    }
+    if (s->put(&f, path, 0, &why) == 0) {
+        int e = s->write(f, "abc", 3, &why);
+        if (e == 0) (void)s->commit(f, true, &why);
+        s->end(f);
+    }
+    if (s->move) (void)s->move(path, path, CR_MOVE_NEW, &why);
+    (void)s->remove(path, true, &why);
+    if (!memchr(why.text, 0, sizeof why.text) || !memchr(why.cure, 0, sizeof why.cure)) abort();
+    free(buf);
+}
+
+static void maxcompute(void) {
+    static const char path[] = "odps://p/tables/t/dt=1";
+    cr_odps *o;
+    cr_err err;
+    cr_arena a;
+    cr_buf b;
+    cr_odps_table t;
+    char **parts;
+    int n;
+    cr_buf_init(&b);
+    cr_arena_init(&a, 0);
+    if (cr_odps_parse(&t, path, &a, &err) != CR_OK) abort();
+    if (cr_odps_open(&o, "p", "", &err) == CR_OK) {
+        (void)!cr_odps_schema(o, &t, path, &b, &err);
+        if (cr_odps_partitions(o, &t, path, &a, &parts, &n, &err) == CR_OK && n < 0) abort();
+        cr_odps_close(o);
+    }
+    cr_buf_clear(&b);
+    cr_arena_clear(&a);
+}
+
+/* The bytes as each of the files in which keys may stand, and then as a path of a table. */
+static void files(const char *home, const char *text, size_t n) {
+    static const char *const names[] = {".aws/credentials", ".aws/config", ".aliyun/config.json",
+                                        ".alibabacloud/credentials", "odps_config"};
+    cr_arena a;
+    cr_creds c;
+    cr_fs_why why = {0};
+    cr_odps_table t;
+    cr_odps *o;
+    cr_err err;
+    char found[10];
+    cr_arena_init(&a, 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (cr_file_write(cr_path_join(&a, home, names[i]), text, n, NULL) != CR_OK) abort();
+    const char *ini = cr_path_join(&a, home, names[0]);
+    if (cr_ini_get(ini, "default", "aws_access_key_id", found, sizeof found) &&
+        !memchr(found, 0, sizeof found))
+        abort();
+    unsetenv("AWS_ACCESS_KEY_ID");
+    unsetenv("OSS_ACCESS_KEY_ID");
+    if (cr_creds_aws(&c, true, &why) == 0 && !c.id[0]) abort();
+    if (cr_creds_alibaba(&c, true, &why) == 0 && !c.id[0]) abort();
+    setenv("ODPS_CONFIG_FILE_PATH", cr_path_join(&a, home, "odps_config"), 1);
+    if (cr_odps_open(&o, "p", "", &err) == CR_OK) cr_odps_close(o);
+    unsetenv("ODPS_CONFIG_FILE_PATH");
+    char *path = cr_arena_printf(&a, "odps://%s", text);
+    if (cr_odps_parse(&t, path, &a, &err) == CR_OK && (!*t.project || !*t.table)) abort();
+    cr_arena_clear(&a);
+}
+
+static const char *begin(void) {
+    static char home[64];
+    if (home[0]) return home;
+    cr_arena a;
+    cr_arena_init(&a, 0);
+    snprintf(home, sizeof home, "/tmp/crank-fuzz-answers.%d", (int)getpid());
+    static const char *const dirs[] = {".aws", ".aliyun", ".alibabacloud"};
+    for (int i = 0; i < 3; i++)
+        if (cr_mkdirs(cr_path_join(&a, home, dirs[i]), NULL) != CR_OK) abort();
+    cr_arena_clear(&a);
+    setenv("HOME", home, 1);
+    setenv("AWS_REGION", "us-east-1", 1);
+    setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9", 1);
+    setenv("OSS_ENDPOINT", "http://127.0.0.1:9", 1);
+    setenv("OSS_REGION", "cn-hangzhou", 1);
+    setenv("ODPS_ENDPOINT", "http://127.0.0.1:9/api", 1);
+    setenv("HADOOP_USER_NAME", "u", 1);
+    cr_http_use(&fake);
+    return home;
+}
+
+static void forget(void) {
+    char home[64];
+    snprintf(home, sizeof home, "/tmp/crank-fuzz-answers.%d", (int)getpid());
+    (void)!cr_rmtree(home, NULL);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static int begun;
+    const char *home = begin();
+    if (!begun++) atexit(forget);
+    if (size == 0) return 0;
+    size_t n = size - 1;
+    char *text = malloc(n + 1); /* its own block, so that a byte too far is seen */
+    if (!text) return 0;
+    memcpy(text, data + 1, n);
+    text[n] = 0;
+    input = text;
+    input_end = text + n;
+    n_calls = 0;
+    setenv("AWS_ACCESS_KEY_ID", "id", 1);
+    setenv("AWS_SECRET_ACCESS_KEY", "secret", 1);
+    setenv("OSS_ACCESS_KEY_ID", "id", 1);
+    setenv("OSS_ACCESS_KEY_SECRET", "secret", 1);
+    setenv("ALIBABA_CLOUD_ACCESS_KEY_ID", "id", 1);
+    setenv("ALIBABA_CLOUD_ACCESS_KEY_SECRET", "secret", 1);
+    setenv("ALIBABA_CLOUD_SECURITY_TOKEN", "t", 1);
+    switch (data[0] % 6) {
+    case 0: store(&cr_store_webhdfs, "webhdfs://127.0.0.1:9/a/b"); break;
+    case 1: store(&cr_store_s3, "s3://bucket/a/b"); break;
+    case 2: store(&cr_store_oss, "oss://bucket/a/b"); break;
+    case 3: maxcompute(); break;
+    case 4: { /* keys that a machine or a container gives */
+        cr_creds c;
+        cr_fs_why why = {0};
+        unsetenv("AWS_ACCESS_KEY_ID");
+        unsetenv("OSS_ACCESS_KEY_ID");
+        unsetenv("ALIBABA_CLOUD_ACCESS_KEY_ID");
+        (void)cr_creds_aws(&c, true, &why);
+        setenv("ALIBABA_CLOUD_CREDENTIALS_URI", "http://127.0.0.1:9/", 1);
+        (void)cr_creds_alibaba(&c, true, &why);
+        unsetenv("ALIBABA_CLOUD_CREDENTIALS_URI");
+        break;
+    }
+    default: files(home, text, n);
+    }
+    free(text);
+    return 0;
+}
