@@ -3,8 +3,9 @@
 #
 # A file may include headers of its own folder and of folders of a lower level (tools/layers.txt);
 # neighbours on a level never meet. Own headers are included with their folder ("data/batch.h"),
-# and a header ending in _int.h stays inside its folder. Every finding is one line
-# file:line: cause; the exit code is 1 when there is one.
+# and a header ending in _int.h stays inside its folder. The table of docs/design/architecture.md has
+# every folder in the row of its level. Every finding is one line file:line: cause; the exit code is 1
+# when there is one.
 set -eu
 root=${1:-$(dirname "$0")/..}
 cd "$root"
@@ -15,6 +16,8 @@ if [ -z "$files" ]; then
     exit 1
 fi
 
+page=docs/design/architecture.md
+[ -f $page ] || page=
 # File names are ours and hold no blanks.
 # shellcheck disable=SC2086
 awk '
@@ -24,6 +27,19 @@ function finding(text) {
 }
 FILENAME == "tools/layers.txt" {
     if ($0 !~ /^#/ && NF == 2) { level[$2] = $1; n_levels++ }
+    next
+}
+FILENAME == "docs/design/architecture.md" {
+    has_page = 1
+    if ($0 !~ /^\| [0-9]+ \|/) next
+    split($0, column, "|")
+    n = split(column[3], word, "`")
+    for (i = 2; i <= n; i += 2) {
+        shown[word[i]] = 1
+        if (!(word[i] in level)) finding("\"" word[i] "\" is no folder of tools/layers.txt")
+        else if (level[word[i]] + 0 != column[2] + 0)
+            finding("\"" word[i] "\" is level " level[word[i]] " in tools/layers.txt")
+    }
     next
 }
 FNR == 1 {
@@ -51,8 +67,13 @@ FNR == 1 {
     else if (name ~ /_int\.h$/) finding("\"" name "\" is internal to " to "; use its public header")
 }
 END {
+    for (mod in level)
+        if (has_page && !(mod in shown)) {
+            printf "docs/design/architecture.md: the table of layers lacks \"%s\"\n", mod
+            bad++
+        }
     if (n_levels == 0) { print "tools/layers.txt: no levels found"; bad++ }
     if (bad) { printf "check_layers: %d finding(s)\n", bad; exit 1 }
     printf "check_layers: %d files, no findings\n", n_files
 }
-' tools/layers.txt $files
+' tools/layers.txt $page $files

@@ -49,6 +49,14 @@ layers 1 'is internal to base'
 printf '#include "other/b.h"\n' >"$tmp/t/src/data/a.c"
 layers 1 'in no folder'
 fresh
+mkdir "$tmp/t/docs/design"
+printf '| 0 | `base` | x |\n| 2 | `data`, `graph` | `y` |\n' >"$tmp/t/docs/design/architecture.md"
+layers 0 'no findings'
+printf '| 0 | `base` | x |\n| 1 | `data` |\n| 2 | `old` |\n' >"$tmp/t/docs/design/architecture.md"
+layers 1 'architecture.md:2: "data" is level 2'
+layers 1 'architecture.md:3: "old" is no folder'
+layers 1 'the table of layers lacks "graph"'
+fresh
 mkdir "$tmp/t/src/new"
 echo >"$tmp/t/src/new/x.c"
 layers 1 '"new" is not in tools/layers.txt'

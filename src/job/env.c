@@ -350,7 +350,7 @@ const cr_env cr_envs[] = {
     {"TUNNEL_READ_TIMEOUT", CR_ENV_TEXT, NULL, NULL, "seconds that a table read waits",
      "a request ends after 30 s without a kilobyte per second, and is made again", false},
     {"USE_FSSPEC", CR_ENV_SWITCH, NULL, "0", "paths of other stores",
-     "paths are local; copy the files, or mount the store", false},
+     "paths of stores (s3://, oss://, hdfs://) are read without it", false},
     {"TZREC_KAFKA_OFFSETS_FOR_TIMES_BATCH_SIZE", CR_ENV_TEXT, NULL, NULL,
      "partitions of a topic that brokers are asked for at once, for `start.timestamp.ms`; 32", NULL,
      false},
