@@ -16,8 +16,8 @@
 
 /* cr_job_planner describes a training (cr_job_opts.train) with its tables for `ranks` ranks,
  * per_node of them on a machine. zipf is the popularity of ids. The number of ids per row and the
- * lengths of sequences come from the config; buffers stay 0. A table whose constraints leave no way
- * is an error, unless there is one rank. out lives in the arena. */
+ * lengths of sequences come from the config; buffers are those of maps alone. A table whose
+ * constraints leave no way is an error, unless there is one rank. out lives in the arena. */
 CR_CHECKED cr_code cr_job_planner(const cr_job *j, int ranks, int per_node, double zipf,
                                   cr_arena *a, cr_planner_job *out, cr_diag *diag);
 /* cr_job_steps returns how many positions of an axis a row has: the most that the config allows. */
