@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "base/room.h"
+
 #define EVERY (-1) /* instead of a holder: all of them */
 
 /* The place of some ids and parts in a message. */
@@ -194,17 +196,9 @@ static uint32_t mask_of(const cr_row_meet *m, const cr_group *g, int64_t k) {
     return mask;
 }
 
-/* Makes room for n elements in *p. Where there was less, the old content is lost. A batch decides
- * how many they are, so a failure has a message. */
+/* A batch decides how many elements an array has, so a failure has a message. */
 static cr_code grow(void **p, int64_t *cap, int64_t n, size_t size, cr_err *err) {
-    if (n <= *cap && *p) return CR_OK;
-    int64_t more = cr_add_i64(n, n / 4 + 16);
-    void *q;
-    CR_TRY(cr_try_alloc(&q, cr_bytes(more, size), "gradients of the table rows of a batch", err));
-    cr_free(*p);
-    *p = q;
-    *cap = more;
-    return CR_OK;
+    return cr_try_room(p, cap, n, size, false, "gradients of the table rows of a batch", err);
 }
 
 static bool one_node(const cr_row_meet *m, int holder) {

@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "base/room.h"
 #include "emb/group.h"
 
 #define PIECE 1024 /* rows that a thread packs or unpacks at a time */
@@ -57,7 +58,8 @@ typedef struct sharded {
 /* A message to or from each holder; at has one number more than there are holders. */
 typedef struct post {
     char *mem;
-    size_t cap, *at;
+    int64_t cap; /* bytes */
+    size_t *at;
 } post;
 
 struct cr_shards {
@@ -83,8 +85,7 @@ struct cr_shards {
         int holder;
         int64_t first, n;
     } * pieces;
-    int64_t n_pieces;
-    size_t cap_pieces; /* bytes */
+    int64_t n_pieces, cap_pieces;
 };
 typedef struct piece piece;
 
@@ -175,22 +176,14 @@ static void note(sharded *t, int set, const int64_t *id, int64_t n) {
 
 /* ---- messages ---- */
 
-/* Makes room for n bytes in *p. Where there was less, the old content is lost. A batch decides how
- * much it is, so a failure has a message. */
-static cr_code grow(void **p, size_t *cap, size_t n, cr_err *err) {
-    if (n <= *cap && *p) return CR_OK;
-    size_t more = n + n / 4 + 64;
-    void *q;
-    CR_TRY(cr_try_alloc(&q, more, "rows of a batch from other ranks", err));
-    cr_free(*p);
-    *p = q;
-    *cap = more;
-    return CR_OK;
+/* A batch decides how much it is, so a failure has a message. */
+static cr_code grow(void **p, int64_t *cap, int64_t n, size_t size, cr_err *err) {
+    return cr_try_room(p, cap, n, size, false, "rows of a batch from other ranks", err);
 }
 
 static cr_code grow_post(post *p, size_t n, cr_err *err) {
     void *mem = p->mem;
-    cr_code code = grow(&mem, &p->cap, n, err);
+    cr_code code = grow(&mem, &p->cap, (int64_t)n, 1, err);
     p->mem = mem;
     return code;
 }
@@ -329,7 +322,7 @@ static cr_code run_pieces(cr_shards *s, bool out, bool own, cr_pool_fn work, cr_
                      : visit_in)(s, h, add_pieces,
                                  &(cursor){.mem = pass ? (char *)s->pieces : NULL, .holder = h});
         void *mem = s->pieces;
-        cr_code code = grow(&mem, &s->cap_pieces, (size_t)s->n_pieces * sizeof(piece), err);
+        cr_code code = grow(&mem, &s->cap_pieces, s->n_pieces, sizeof(piece), err);
         s->pieces = mem;
         CR_TRY(code);
     }
@@ -491,14 +484,10 @@ static cr_code learn(cr_shards *s, sharded *t, cr_err *err) {
             CR_TRY(join_keys(t, &at, (const int64_t *)(const void *)r->in[h].id, r->in[h].count,
                              r->in[h].n, err));
     const struct met *all = &t->met[at];
-    if (!t->met_seg || all->n + 1 > t->cap_seg) {
-        void *p;
-        int64_t cap = cr_add_i64(all->n, all->n / 4 + 64);
-        CR_TRY(cr_try_alloc(&p, cr_bytes(cap, sizeof(uint32_t)), what, err));
-        cr_free(t->met_seg);
-        t->met_seg = p;
-        t->cap_seg = cap;
-    }
+    void *seg = t->met_seg;
+    cr_code code = cr_try_room(&seg, &t->cap_seg, all->n + 1, sizeof(uint32_t), false, what, err);
+    t->met_seg = seg;
+    CR_TRY(code);
     t->met_seg[0] = 0;
     for (int64_t i = 0; i < all->n; i++)
         t->met_seg[i + 1] = t->met_seg[i] + all->count[i];

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/room.h"
 #include "emb/owner.h"
 
 /* The rewritten ids of one group; those of slot k of the group begin at at[k]. */
@@ -111,17 +112,7 @@ void cr_views_add(cr_views *s, const cr_table *t, const cr_group_slot *slots, co
     cr_free(own);
 }
 
-/* Makes room for n elements in *p. Where there was less, the old content is lost. */
-static cr_code make_room(void **p, int64_t *cap, int64_t n, size_t each, cr_err *err) {
-    if (n <= *cap) return CR_OK;
-    int64_t more = cr_add_i64(n, n / 4 + 64);
-    void *q;
-    CR_TRY(cr_try_alloc(&q, cr_bytes(more, each), "rows of a batch", err));
-    cr_free(*p);
-    *p = q;
-    *cap = more;
-    return CR_OK;
-}
+static const char what[] = "rows of a batch";
 
 static cr_code fit(cr_views *s, int group, cr_err *err) {
     cr_group *g = &s->groups.v[group];
@@ -131,7 +122,7 @@ static cr_code fit(cr_views *s, int group, cr_err *err) {
         a->at[k] = a->n;
         a->n += cr_group_ids(&s->batch, g->slots[k].slot);
     }
-    if (a->used) CR_TRY(make_room(&a->mem, &a->cap, a->n, sizeof(int64_t), err));
+    if (a->used) CR_TRY(cr_try_room(&a->mem, &a->cap, a->n, sizeof(int64_t), false, what, err));
     return a->g == g ? cr_group_fit(g, s->rooms, cr_pool_threads(s->pool), &s->batch, err) : CR_OK;
 }
 
@@ -162,8 +153,8 @@ static cr_code find_rows(cr_views *s, staged *t, cr_err *err) {
     const cr_owner *o = t->t->owner;
     const rewritten *a = &s->again[t->group];
     void *ids = t->ids;
-    CR_TRY(make_room(&t->rows, &t->cap, a->g->n_uniq, sizeof(int64_t), err));
-    cr_code code = make_room(&ids, &t->cap_ids, a->n, sizeof(int64_t), err);
+    CR_TRY(cr_try_room(&t->rows, &t->cap, a->g->n_uniq, sizeof(int64_t), false, what, err));
+    cr_code code = cr_try_room(&ids, &t->cap_ids, a->n, sizeof(int64_t), false, what, err);
     t->ids = ids;
     CR_TRY(code);
     CR_TRY(o->find(o->ctx, a->g->id, a->g->n_uniq, t->rows, &t->found, err));
@@ -191,7 +182,8 @@ cr_code cr_views_stage(cr_views *s, const cr_batch *b, const int32_t *const *axe
             CR_TRY(find_rows(s, t, err));
             continue;
         }
-        CR_TRY(make_room(&t->rows, &t->cap, g->n_uniq, (size_t)t->stride * sizeof(float), err));
+        CR_TRY(cr_try_room(&t->rows, &t->cap, g->n_uniq, (size_t)t->stride * sizeof(float), false,
+                           what, err));
         CR_TRY(o->fetch(o->ctx, g->id, g->n_uniq, t->rows, t->stride, s->asked && o->ask, err));
     }
     s->asked = false;

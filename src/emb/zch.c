@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "base/room.h"
 
 #define PIECE   2048 /* ids that a thread looks up at a time */
 #define AT_ONCE 16   /* ids whose bisections go in step */
@@ -124,21 +125,9 @@ void cr_zch_find(const cr_zch *z, const int64_t *ids, int64_t n, int64_t *rows, 
 
 /* ---- counting ---- */
 
-cr_code cr_zch_grow(void **p, int64_t *cap, int64_t n, size_t size, cr_err *err) {
-    if (n <= *cap) return CR_OK;
-    int64_t more = cr_add_i64(n, n / 2 + 64);
-    void *q;
-    CR_TRY(cr_try_alloc(&q, cr_bytes(more, size), what, err));
-    if (*cap > 0) memcpy(q, *p, cr_bytes(*cap, size));
-    cr_free(*p);
-    *p = q;
-    *cap = more;
-    return CR_OK;
-}
-
 static cr_code room_for(cr_zch *z, int64_t n, cr_err *err) {
     void *p = z->seen;
-    cr_code code = cr_zch_grow(&p, &z->cap_seen, z->n_seen + n, sizeof(*z->seen), err);
+    cr_code code = cr_try_room(&p, &z->cap_seen, z->n_seen + n, sizeof(*z->seen), true, what, err);
     z->seen = p;
     return code;
 }
@@ -197,7 +186,7 @@ cr_code cr_zch_join(cr_zch *z, const cr_meet *meet, cr_err *err) {
     }
     at[meet->n] = cr_bytes(all, sizeof(zch_seen));
     void *p = z->post;
-    cr_code code = cr_zch_grow(&p, &z->cap_post, all, sizeof(zch_seen), err);
+    cr_code code = cr_try_room(&p, &z->cap_post, all, sizeof(zch_seen), true, what, err);
     z->post = p;
     if (code == CR_OK) {
         char *mine = (char *)z->post + at[meet->self];
@@ -347,7 +336,7 @@ static bool all_fit(const cr_zch *z, const cand *v, int64_t n) {
 
 static cr_code update(cr_zch *z, const fresh *f, cr_err *err) {
     void *p = z->cand;
-    cr_code code = cr_zch_grow(&p, &z->cap_cand, 2 * z->n_seen, sizeof(cand), err);
+    cr_code code = cr_try_room(&p, &z->cap_cand, 2 * z->n_seen, sizeof(cand), true, what, err);
     z->cand = p;
     CR_TRY(code);
     cand *v = z->cand;

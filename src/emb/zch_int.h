@@ -35,9 +35,7 @@ struct cr_zch {
     int64_t cap_cand;
 };
 
-/* cr_zch_grow makes room for n things, of which those that were there stay. cr_zch_join brings
- * together what the holders counted. */
-CR_CHECKED cr_code cr_zch_grow(void **p, int64_t *cap, int64_t n, size_t size, cr_err *err);
+/* cr_zch_join brings together what the holders counted. */
 CR_CHECKED cr_code cr_zch_add_seen(cr_zch *z, const zch_seen *v, cr_err *err);
 CR_CHECKED cr_code cr_zch_join(cr_zch *z, const cr_meet *meet, cr_err *err);
 void cr_zch_forget(cr_zch *z);
