@@ -207,7 +207,7 @@ static const struct other_script {
     {"static_pglbox_trainer.py", "crank has no graph engine"},
     {"static_fl_trainer.py", "crank has no federated training; use static_ps_trainer.py"},
     {"paddle_infer.py", "'crank predict' writes a score per line"},
-    {"feature_importance.py", "'crank feature_selection' ranks features"},
+    {"feature_importance.py", "'crank importance' says what each feature is worth"},
     {"cal_pos_neg.py", "the metric grouped_auc of 'crank eval' counts right pairs of a group"},
     {"rec_client.py", "'crank predict' writes a score per line"},
     {"webserver.py", "'crank predict' writes a score per line"},

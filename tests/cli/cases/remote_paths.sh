@@ -18,6 +18,7 @@ while read -r words; do
     case $words in # what the command needs beside its paths
     "bench "*) words="$words train" ;;
     "report "*) words="$words run" ;;
+    "tune "*) words="$words --try lr=[0.1]" ;;
     "scaffold "*) words="$words deepfm folder" ;;
     "zoo "*) words="$words run --model_name deepfm --device cpu" ;;
     esac

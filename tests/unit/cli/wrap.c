@@ -43,13 +43,13 @@ static cr_code find(const char *line) {
     } while (0)
 /* scripts of PaddleRec that crank does not have */
 TEST(other_scripts) {
-    WRONG("python -u ../tools/static_ps_online_trainer.py -m c.yaml",
-          "crank python: static_ps_online_trainer.py of PaddleRec is not part of crank; train the "
-          "days one after the other: 'crank run -m config.yaml --continue_train' with the data_dir "
-          "of each");
-    WRONG("python tools/to_static.py -m c.yaml",
-          "crank python: to_static.py of PaddleRec is not part of crank; 'crank export' makes a "
-          "model to serve");
+    WRONG("python -u ../tools/static_gpubox_trainer.py -m c.yaml",
+          "crank python: static_gpubox_trainer.py of PaddleRec is not part of crank; crank has no "
+          "GPU; use static_ps_trainer.py");
+    WRONG(
+        "python tools/feature_importance.py -m c.yaml",
+        "crank python: feature_importance.py of PaddleRec is not part of crank; 'crank importance' "
+        "says what each feature is worth");
 }
 
 TEST(plain) {
