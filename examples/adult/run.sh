@@ -1,14 +1,15 @@
 #!/bin/sh
-# run.sh DATA_DIR [WORK_DIR [validate]] - trains and evaluates pipeline.yaml on UCI Adult.
+# run.sh DATA_DIR [WORK_DIR [validate]] - trains and evaluates a config on UCI Adult.
 #
 # DATA_DIR holds adult.data and adult.test as UCI gives them; everything is written to WORK_DIR (work).
 # validate: trains on the first 80 % of adult.data, evaluates on the rest and leaves adult.test alone.
-# CRANK names the program, crank by default.
+# CRANK names the program, crank by default; CONFIG the config beside this script, pipeline.yaml or best.yaml.
 set -eu
 data=${1:?usage: run.sh DATA_DIR [WORK_DIR [validate]]}
 work=${2:-work}
 mode=${3:-test}
 crank=${CRANK:-crank}
+config=${CONFIG:-pipeline.yaml}
 here=$(cd "$(dirname "$0")" && pwd)
 export LC_ALL=C
 for f in "$data/adult.data" "$data/adult.test"; do
@@ -31,5 +32,5 @@ if [ "$mode" = validate ]; then
     awk -v n="$n" 'NR <= n' "$work/train.csv" >"$work/first.csv"
     mv "$work/first.csv" "$work/train.csv"
 fi
-"$crank" train "$here/pipeline.yaml" --train_input_path "$work/train.csv" --eval_input_path "$work/test.csv" \
+"$crank" train "$here/$config" --train_input_path "$work/train.csv" --eval_input_path "$work/test.csv" \
     --model_dir "$work/model" --quiet
