@@ -20,6 +20,21 @@ static inline uint64_t cr_mix64(uint64_t x) {
     x ^= x >> 31;
     return x;
 }
+/* cr_mix63 spreads numbers below 2^63 - 1 evenly over the same range: two rounds of multiplying and
+ * folding in 63 bits, a bijection. CR_MIX63_ODD, which would become the largest number, becomes
+ * what that one would. */
+#define CR_MIX63_ODD     0x4005edb7c7b5b2ddu
+#define CR_MIX63_ODD_KEY 0x6095c624516c468bu
+static inline uint64_t cr_mix63(uint64_t x) {
+    const uint64_t mask = ((uint64_t)1 << 63) - 1;
+    uint64_t y = x & mask;
+    y ^= y >> 32;
+    y = y * 0x9e3779b97f4a7c15u & mask;
+    y ^= y >> 32;
+    y = y * 0xd6e8feb86659fd93u & mask;
+    y ^= y >> 32;
+    return (x & mask) == CR_MIX63_ODD ? CR_MIX63_ODD_KEY : y;
+}
 #define CR_RNG_STEP 0x9e3779b97f4a7c15u
 static inline uint64_t cr_rng_u64(uint64_t key, uint64_t i) {
     return cr_mix64(key + (i + 1) * CR_RNG_STEP);

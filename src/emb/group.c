@@ -2,9 +2,10 @@
  * group.c - a least-significant-digit radix sort of the ids of a batch.
  *
  * What is sorted are words of 64 bits: 32 bits of the id, counted from the smallest one, above the
- * number of the entry. If the distance from the smallest to the largest id has more than 32 bits,
- * the words are sorted by their top bits, which mostly differ; else by the low half of the ids and
- * then again by the high half. So the work
+ * number of the entry. If the distance from the smallest to the largest id has more than 32 bits, a
+ * word has as many of its top bits as the number of the entry leaves room for, and is sorted by the
+ * highest of them, which mostly differ; where that does not do, by the low half of the ids and then
+ * again by the high half. So the work
  * depends on the range of the ids and not on their size. The bits of the range are divided into
  * digits of equal length, as many as cost least. One read takes all histograms, and a pass whose
  * digit is the same in all ids is left out.
@@ -22,7 +23,8 @@ _Static_assert(CR_MAX_LANES == CR_ENTRY_LANES, "an entry has room for every lane
 #define MAX_DIGIT  12 /* bits */
 #define MAX_PASSES 8  /* of one half of the ids */
 #define MAX_BINS   8192
-#define MAX_RUN    256 /* entries that are sorted one by one */
+#define MORE_TOP   7 /* bits that are sorted beside those that number the entries */
+#define MOVES      8 /* moves of an entry, on average, to the place that these bits do not tell */
 #define WHAT       "grouping of ids"
 
 void cr_group_clear(cr_group *g) {
@@ -171,32 +173,33 @@ static int digits_for(int bits, int64_t n) {
     return best;
 }
 
-/* One sort by half of the ids. */
-typedef struct by_half {
+/* One sort by some bits of the ids. */
+typedef struct by_bits {
     const uint64_t *key; /* by entry */
     uint64_t low;        /* what is sorted is key - low: */
     bool upper;          /* its upper 32 bits, of words that were sorted by the lower ones */
     int shift;           /* without the lowest bits */
+    int entry;           /* bits of a word that number the entry; the others have the key */
+    int from;            /* the lowest bit of the word that is sorted */
     int digits, size;    /* number of digits, and bits of each */
-} by_half;
+} by_bits;
 
 /* Makes the words and counts how often each digit has each value. */
-CR_INLINE void make_words(arrays *m, int64_t n, const by_half *h, const int digits,
+CR_INLINE void make_words(arrays *m, int64_t n, const by_bits *h, const int digits,
                           uint32_t *counts) {
     int size = h->size;
     uint64_t mask = ((uint64_t)1 << size) - 1;
     for (int64_t i = 0; i < n; i++) {
         uint64_t e = h->upper ? (uint32_t)m->from[i] : (uint64_t)i, key = h->key[e] - h->low;
-        key = h->upper ? key >> 32 : (uint32_t)(key >> h->shift);
-        m->from[i] = key << 32 | e;
+        uint64_t word = (h->upper ? key >> 32 : key >> h->shift) << h->entry | e;
+        m->from[i] = word;
         for (int p = 0; p < digits; p++)
-            counts[((uint64_t)p << size) + (key >> (p * size) & mask)]++;
+            counts[((uint64_t)p << size) + (word >> (h->from + p * size) & mask)]++;
     }
 }
 
-/* Sorts the entries by the low `bits` of one half of the ids, and counts the passes. The result is
- * in m->from: the entry's number below its key. */
-static void sort_half(arrays *m, int64_t n, by_half h, int bits, int *passes) {
+/* Sorts the entries by `bits` of their words, and counts the passes. The result is in m->from. */
+static void sort_bits(arrays *m, int64_t n, by_bits h, int bits, int *passes) {
     uint32_t counts[MAX_BINS];
     h.digits = digits_for(bits, n);
     h.size = h.digits ? (bits + h.digits - 1) / h.digits : 0;
@@ -210,7 +213,7 @@ static void sort_half(arrays *m, int64_t n, by_half h, int bits, int *passes) {
     }
     for (int p = 0; p < h.digits; p++) {
         uint32_t *count = counts + (uint64_t)p * bins, at = 0;
-        int shift = 32 + p * h.size;
+        int shift = h.from + p * h.size;
         const uint64_t *from = m->from;
         uint64_t *to = m->to;
         if (count[from[0] >> shift & mask] == n) continue;
@@ -227,57 +230,65 @@ static void sort_half(arrays *m, int64_t n, by_half h, int bits, int *passes) {
     }
 }
 
-/* Moves the entries [from, end), whose ids share their top bits, into the order of ids. The entries
- * of an id stay in their order. */
-static void sort_run(arrays *m, const uint64_t *key, int64_t from, int64_t end) {
-    for (int64_t i = from + 1; i < end; i++) {
-        uint64_t word = m->from[i], id = key[(uint32_t)word];
+/* Puts words in order that are nearly so; false: they are not. */
+static bool settle(uint64_t *word, int64_t n) {
+    int64_t left = MOVES * n;
+    for (int64_t i = 1; i < n; i++) {
+        uint64_t w = word[i];
+        if (w >= word[i - 1]) continue;
         int64_t k = i;
-        for (; k > from && key[(uint32_t)m->from[k - 1]] > id; k--)
-            m->from[k] = m->from[k - 1];
-        m->from[k] = word;
-    }
-}
-
-/* Sorts ids of more than 32 bits by their top bits alone, 10 more than it takes to number the
- * entries. Where ids are spread evenly, few share them, and those are sorted one by one. Returns
- * false where they are too many for that. */
-static bool sort_top(arrays *m, const uint64_t *key, int64_t n, uint64_t low, int bits,
-                     int *passes) {
-    int top = 10 + 64 - __builtin_clzll((uint64_t)n);
-    if (top > 32) top = 32;
-    sort_half(m, n, (by_half){.key = key, .low = low, .shift = bits - top}, top, passes);
-    for (int64_t i = 0, end; i < n; i = end) {
-        uint64_t same = m->from[i] >> 32, id = key[(uint32_t)m->from[i]];
-        bool mixed = false;
-        for (end = i + 1; end < n && m->from[end] >> 32 == same; end++)
-            mixed |= key[(uint32_t)m->from[end]] != id;
-        if (mixed && end - i > MAX_RUN) {
-            *passes = 0;
-            return false;
-        }
-        if (mixed) sort_run(m, key, i, end);
+        for (; k > 0 && word[k - 1] > w; k--)
+            word[k] = word[k - 1];
+        word[k] = w;
+        left -= i - k;
+        if (left < 0) return false;
     }
     return true;
 }
 
-/* Sorts the entries by id, taken as an unsigned number, and returns the smallest id. Afterwards the
- * upper half of a word of m->from holds the id above the smallest one, unless *large. */
-static uint64_t sort(arrays *m, const uint64_t *key, int64_t n, bool *large, int *passes) {
+/* What the words hold after the sort. */
+typedef struct sorted {
+    uint64_t low; /* the smallest id */
+    int entry;    /* bits of a word that number the entry; above them lies the id from `low` on, */
+    int shift;    /* without this many of its lowest bits, */
+    bool large;   /* or a part of it that does not tell it */
+} sorted;
+
+/* Sorts ids of more than 32 bits by the top bits of their words alone, some more than it takes to
+ * number the entries. Where ids are spread evenly, few share them. Returns false where too many do.
+ * The order of words is that of ids, but for ids that have the same bits there. */
+static bool sort_top(arrays *m, const uint64_t *key, int64_t n, int bits, sorted *s, int *passes) {
+    s->entry = 64 - __builtin_clzll((uint64_t)n);
+    int held = 64 - s->entry, top = s->entry + MORE_TOP;
+    if (held > bits) held = bits;
+    if (top > held) top = held;
+    s->shift = bits - held;
+    s->large = s->shift > 0;
+    by_bits h = {.key = key, .low = s->low, .shift = s->shift, .entry = s->entry};
+    h.from = s->entry + held - top;
+    sort_bits(m, n, h, top, passes);
+    return settle(m->from, n);
+}
+
+/* Sorts the entries by id, taken as an unsigned number. */
+static sorted sort(arrays *m, const uint64_t *key, int64_t n, bool by_top, int *passes) {
     uint64_t low = n > 0 ? key[0] : 0, high = low;
     for (int64_t i = 0; i < n; i++) {
         low = key[i] < low ? key[i] : low;
         high = key[i] > high ? key[i] : high;
     }
     int bits = high > low ? 64 - __builtin_clzll(high - low) : 0;
+    sorted s = {.low = low, .entry = 32};
     *passes = 0;
-    *large = bits > 32;
-    if (n == 0) return low;
-    if (*large && sort_top(m, key, n, low, bits, passes)) return low;
-    sort_half(m, n, (by_half){.key = key, .low = low}, *large ? 32 : bits, passes);
-    if (*large)
-        sort_half(m, n, (by_half){.key = key, .low = low, .upper = true}, bits - 32, passes);
-    return low;
+    if (n == 0) return s;
+    if (bits > 32 && by_top && sort_top(m, key, n, bits, &s, passes)) return s;
+    *passes = 0;
+    s = (sorted){.low = low, .entry = 32, .large = bits > 32};
+    by_bits h = {.key = key, .low = low, .entry = 32, .from = 32};
+    sort_bits(m, n, h, bits > 32 ? 32 : bits, passes);
+    h.upper = true;
+    if (bits > 32) sort_bits(m, n, h, bits - 32, passes);
+    return s;
 }
 
 int64_t cr_group_ids(const cr_batch *b, int slot) {
@@ -322,18 +333,26 @@ typedef enum kind {
 } kind;
 
 /* Writes the sorted entries and their heads. What differs between kinds is known to the compiler.
+ * Returns false when two ids have the same bits in their words, so that their order is not known.
  */
-CR_INLINE void emit(cr_group *g, const arrays *m, const uint64_t *key, int64_t n, uint64_t low,
+CR_INLINE bool emit(cr_group *g, const arrays *m, const uint64_t *key, int64_t n, const sorted *s,
                     const kind k) {
-    const bool rows = k == ROWS || k == LARGE_ROWS;
+    const bool rows = k == ROWS || k == LARGE_ROWS, large = k == LARGE || k == LARGE_ROWS;
+    const bool part = large && s->shift == 0;          /* words hold a half of the id */
     const uint16_t *lane = (const uint16_t *)m->place; /* ROWS: by row */
-    uint32_t u = 0, h = 0, before = UINT32_MAX;        /* no entry has this lane and feature */
-    uint64_t last = 0;
+    const int bits = s->entry;
+    const uint64_t low = s->low, mask = ((uint64_t)1 << bits) - 1;
+    uint32_t u = 0, h = 0, before = UINT32_MAX; /* no entry has this lane and feature */
+    uint64_t last = 0, held = 0;
+    bool mixed = false;
     for (int64_t i = 0; i < n; i++) {
-        uint32_t e = (uint32_t)m->from[i];
-        uint64_t id = k == LARGE || k == LARGE_ROWS ? key[e] : low + (m->from[i] >> 32);
+        uint64_t word = m->from[i];
+        uint32_t e = (uint32_t)(word & mask);
+        uint64_t id = large ? key[e] : low + (word >> bits);
         cr_entry place = rows ? (cr_entry){e, lane[e]} : m->place[e];
-        bool next = i == 0 || id != last;
+        /* no branches: which id comes next cannot be foretold */
+        bool other = id != last, next = (i == 0) | (word >> bits != held) | (part & other);
+        if (large) mixed |= !next & other;
         m->entry[i] = place;
         if (!rows) m->pos[i] = m->at[e];
         m->head[h] = place;
@@ -344,11 +363,22 @@ CR_INLINE void emit(cr_group *g, const arrays *m, const uint64_t *key, int64_t n
         u += next;
         before = place.at;
         last = id;
+        held = word >> bits;
     }
     m->seg[u] = (uint32_t)n;
     m->head_seg[u] = h;
     g->n = n;
     g->n_uniq = u;
+    return !mixed;
+}
+
+/* Sorts the entries and writes them; false: the top bits of the ids do not tell their order. */
+static bool group(cr_group *g, arrays *m, const uint64_t *key, int64_t n, bool rows, bool by_top) {
+    sorted s = sort(m, key, n, by_top, &g->passes);
+    if (s.large && rows) return emit(g, m, key, n, &s, LARGE_ROWS);
+    if (s.large) return emit(g, m, key, n, &s, LARGE);
+    if (rows) return emit(g, m, key, n, &s, ROWS);
+    return emit(g, m, key, n, &s, OTHER);
 }
 
 void cr_group_run(cr_group *g, cr_group_room *room, const cr_batch *b, const int32_t *const *axes,
@@ -358,21 +388,13 @@ void cr_group_run(cr_group *g, cr_group_room *room, const cr_batch *b, const int
     if (g->n_slots > CR_ENTRY_SLOTS) CR_BUG("a table has more features than can be numbered");
     arrays m = carve(g, room, n);
     const cr_jagged *j = &b->sparse[g->slots[0].slot];
-    bool rows = g->n_slots == 1 && !g->slots[0].seq && !j->off, large;
+    bool rows = g->n_slots == 1 && !g->slots[0].seq && !j->off;
     const uint64_t *key = rows ? (const uint64_t *)(const void *)j->ids : m.key;
     if (rows)
         number_lanes((uint16_t *)m.place, b, lanes);
     else
         n = collect(g, b, axes, lanes, &m);
-    uint64_t low = sort(&m, key, n, &large, &g->passes);
-    if (large && rows)
-        emit(g, &m, key, n, low, LARGE_ROWS);
-    else if (large)
-        emit(g, &m, key, n, low, LARGE);
-    else if (rows)
-        emit(g, &m, key, n, low, ROWS);
-    else
-        emit(g, &m, key, n, low, OTHER);
+    if (!group(g, &m, key, n, rows, true)) (void)group(g, &m, key, n, rows, false);
     g->id = m.id;
     g->seg = m.seg;
     g->entry = m.entry;

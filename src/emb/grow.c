@@ -17,6 +17,7 @@
 #define MIN_ROWS    1024
 #define SOME        64   /* keys that are searched at a time */
 #define PIECE       1024 /* keys that a thread takes at a time */
+#define AHEAD       32   /* rows whose notes are fetched early */
 
 static float *record_of(const cr_grow *g, int64_t row) {
     return g->brief ? cr_brief_record(g, row) : cr_table_row(&g->rows, row);
@@ -175,18 +176,24 @@ static void find_some(const cr_grow *g, const int64_t *id, int64_t n, int64_t *r
         row[i] = row[i] < 0 ? 0 : row[i];
 }
 
+/* Notes that ids were seen. The notes lie anywhere in memory, so they are fetched early. */
+static void note_some(cr_grow *g, const int64_t *row, const uint32_t *seg, int64_t n) {
+    for (int64_t i = 0; i < n + AHEAD; i++) {
+        if (i < n) __builtin_prefetch(grow_note_of(g, row[i]), 1, 2);
+        int64_t k = i - AHEAD;
+        if (k < 0 || row[k] == 0) continue;
+        grow_note *note = grow_note_of(g, row[k]);
+        note->count = grow_add(note->count, grow_unit(g) * (seg ? seg[k + 1] - seg[k] : 1));
+        note->last = (uint32_t)g->now;
+    }
+}
+
 static void find_item(void *ctx, int64_t item, int thread) {
     (void)thread;
     const passing *p = ctx;
-    cr_grow *g = p->g;
-    int64_t i = item * PIECE, end = p->n - i < PIECE ? p->n : i + PIECE;
-    find_some(g, p->id + i, end - i, p->row + i);
-    for (; p->learns && g->notes && i < end; i++) {
-        if (p->row[i] == 0) continue;
-        grow_note *n = grow_note_of(g, p->row[i]);
-        n->count = grow_add(n->count, grow_unit(g) * (p->seg ? p->seg[i + 1] - p->seg[i] : 1));
-        n->last = (uint32_t)g->now;
-    }
+    int64_t i = item * PIECE, n = p->n - i < PIECE ? p->n - i : PIECE;
+    find_some(p->g, p->id + i, n, p->row + i);
+    if (p->learns && p->g->notes) note_some(p->g, p->row + i, p->seg ? p->seg + i : NULL, n);
 }
 
 static int64_t pieces(int64_t n) {

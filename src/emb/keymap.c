@@ -15,32 +15,25 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "kern/kern.h"
 
-/* Two rounds of multiplying and folding, in 63 bits; UNMIX1 and UNMIX2 are the inverses. */
-#define MASK   (CR_KEYS - 1)
-#define MIX1   UINT64_C(0x9e3779b97f4a7c15)
-#define MIX2   UINT64_C(0xd6e8feb86659fd93)
+#define MASK (CR_KEYS - 1)
+/* The largest number is the key of no id, so that the end of a range of keys is always a number.
+ * These are the inverses of the factors of cr_mix63. */
 #define UNMIX1 UINT64_C(0xf1de83e19937733d)
 #define UNMIX2 UINT64_C(0xcfee444d8b59a89b)
 
-/* The largest number is the key of no id, so that the end of a range of keys is always a number.
- * LAST_ID, whose key it would be, has the key of the largest number, which is no id. */
-#define LAST_ID  UINT64_C(0x4005edb7c7b5b2dd)
-#define LAST_KEY UINT64_C(0x6095c624516c468b)
-
 int64_t cr_key_of(int64_t id) {
-    uint64_t x = (uint64_t)id & MASK;
-    if (x == LAST_ID) return (int64_t)LAST_KEY;
-    x ^= x >> 32;
-    x = x * MIX1 & MASK;
-    x ^= x >> 32;
-    x = x * MIX2 & MASK;
-    return (int64_t)(x ^ x >> 32);
+    return (int64_t)cr_mix63((uint64_t)id);
+}
+
+void cr_keys_of(const int64_t *ids, int64_t n, int64_t *keys) {
+    cr_kern->mix63(keys, ids, n);
 }
 
 int64_t cr_key_id(int64_t key) {
     uint64_t x = (uint64_t)key & MASK;
-    if (x == LAST_KEY) return (int64_t)LAST_ID;
+    if (x == CR_MIX63_ODD_KEY) return (int64_t)CR_MIX63_ODD;
     x ^= x >> 32;
     x = x * UNMIX2 & MASK;
     x ^= x >> 32;
@@ -59,7 +52,7 @@ int64_t cr_key_id(int64_t key) {
 #define BEHIND  128 /* groups behind the last home, at least */
 #define STEP    16  /* old groups that an insertion moves */
 #define PAGE    ((int64_t)2 << 20)
-#define AHEAD   24  /* keys whose slots are fetched early */
+#define AHEAD   48  /* keys whose slots are fetched early */
 #define SOME    512 /* keys that are searched together */
 
 typedef struct group {
@@ -256,30 +249,42 @@ int64_t cr_keymap_find(const cr_keymap *m, uint64_t key) {
     return row ? (int64_t)*row - 1 : -1;
 }
 
-/* Some keys of cr_keymap_find_all. An eighth of the keys are not in their homes, and to wait for
+/* Some keys of cr_keymap_find_all. A seventh of the keys are not in their homes, and to wait for
  * the next group of each would take longer than everything else: these groups are fetched too, and
- * searched at the end. */
+ * searched when all others were; so are those that follow them. */
 static void find_some(const cr_keymap *m, const int64_t *keys, int64_t n, int64_t *rows) {
-    group *home[SOME];
+    group *at[SOME];
     uint32_t late[SOME];
     int n_late = 0;
     for (int64_t i = 0; i < n + AHEAD; i++) {
         if (i < n) {
             uint64_t hash = hash_of(m, (uint64_t)keys[i]);
             const cr_slots *s = slots_of(m, hash);
-            home[i] = group_of(s, home_of(s, hash));
-            __builtin_prefetch(home[i]);
+            at[i] = group_of(s, home_of(s, hash));
+            __builtin_prefetch(at[i], 0, 2);
         }
         if (i < AHEAD) continue;
-        group *g = home[i - AHEAD];
-        const uint32_t *row = search_group(g, (uint64_t)keys[i - AHEAD]);
-        rows[i - AHEAD] = row ? (int64_t)*row - 1 : -1;
+        int64_t k = i - AHEAD;
+        group *g = at[k];
+        const uint32_t *row = search_group(g, (uint64_t)keys[k]);
+        rows[k] = row ? (int64_t)*row - 1 : -1;
         if (row || has_empty(g)) continue;
-        __builtin_prefetch(g + 1);
-        late[n_late++] = (uint32_t)(i - AHEAD);
+        __builtin_prefetch(++at[k]);
+        late[n_late++] = (uint32_t)k;
     }
-    for (int k = 0; k < n_late; k++)
-        rows[late[k]] = cr_keymap_find(m, (uint64_t)keys[late[k]]);
+    for (int left = n_late; left > 0;) {
+        int next = 0;
+        for (int i = 0; i < left; i++) {
+            uint32_t k = late[i];
+            group *g = at[k];
+            const uint32_t *row = search_group(g, (uint64_t)keys[k]);
+            if (row) rows[k] = (int64_t)*row - 1;
+            if (row || has_empty(g)) continue;
+            __builtin_prefetch(++at[k]);
+            late[next++] = k;
+        }
+        left = next;
+    }
 }
 
 void cr_keymap_find_all(const cr_keymap *m, const int64_t *keys, int64_t n, int64_t *rows) {

@@ -16,9 +16,10 @@
 
 /* The key of an id in [0, 2^63 - 1): every id has its own, and keys lie evenly in the same range
  * whatever the ids are, so a range of keys is a share of the ids by their hash. cr_key_id is the
- * way back. */
+ * way back. cr_keys_of writes the keys of n ids. */
 #define CR_KEYS ((uint64_t)1 << 63)
 int64_t cr_key_of(int64_t id);
+void cr_keys_of(const int64_t *ids, int64_t n, int64_t *keys);
 int64_t cr_key_id(int64_t key);
 
 /* The largest row number: the larger ones mark slots. */

@@ -347,6 +347,12 @@
       (float *out, const uint16_t *table, int64_t stride, const int64_t *ids, const float *w,      \
        int64_t n, int64_t D, int half))
 
+/* ---- keys ----
+ *
+ * mix63: key[i] = cr_mix63(id[i]) (base/rng.h); in place
+ */
+#define CR_KERNELS_KEY(X) X(void, mix63, (int64_t * key, const int64_t *id, int64_t n))
+
 /* ---- batch norm ----
  *
  * bn_bwd: col is 4 rows of D: mean, rstd, scale, shift. For each d, rows in order, with
@@ -412,6 +418,7 @@
     CR_KERNELS_FIELD(X)                                                                            \
     CR_KERNELS_INTER(X)                                                                            \
     CR_KERNELS_HALF(X)                                                                             \
+    CR_KERNELS_KEY(X)                                                                              \
     CR_KERNELS_NORM(X)
 
 #endif

@@ -238,8 +238,8 @@ typedef struct keying {
 static void key_item(void *ctx, int64_t item, int thread) {
     (void)thread;
     const keying *k = ctx;
-    for (int64_t i = item * KEYS, end = k->n - i < KEYS ? k->n : i + KEYS; i < end; i++)
-        k->keys[i] = cr_key_of(k->ids[i]);
+    int64_t i = item * KEYS;
+    cr_keys_of(k->ids + i, k->n - i < KEYS ? k->n - i : KEYS, k->keys + i);
 }
 
 cr_code cr_model_map_batch(cr_model_work *w, const cr_batch *b, const cr_batch **out, cr_err *err) {

@@ -9,7 +9,7 @@
  * tiles through views, gradients are summed and applied (rowwise Adagrad). For the fixed table
  * ids are row numbers in a random order; for the growing one the same ids are numbers of 63 bits,
  * and mixing them, finding their rows and staging the weights is part of its time. Every id has its
- * row before the clock starts. Both take turns, and the median of their steps counts. Then the
+ * row before the clock starts. They take turns, and the median of their steps counts. Before, the
  * table grows from nothing, and the longest time of a batch is told, with the bytes per row; and
  * full tables let a row go for every id that comes.
  *
@@ -65,7 +65,7 @@ typedef struct side {
     cr_updater *u;
     cr_views *v;
     int64_t *keys;
-    double look[MOST], update[MOST];
+    double look[MOST], update[MOST], group[MOST], find[MOST];
 } side;
 
 typedef struct look_job {
@@ -86,13 +86,14 @@ typedef struct key_job {
 static void key_item(void *ctx, int64_t item, int thread) {
     (void)thread;
     const key_job *j = ctx;
-    for (int64_t i = item * 1024; i < j->n && i < (item + 1) * 1024; i++)
-        j->keys[i] = cr_key_of(j->ids[i]);
+    int64_t i = item * 1024;
+    cr_keys_of(j->ids + i, j->n - i < 1024 ? j->n - i : 1024, j->keys + i);
 }
 
-/* One step; the times are those of the two halves. */
+/* One step; its times become number `at` of the side: grouping, with the keys of a growing table;
+ * finding rows; all that happens before the update; the update. */
 static void step(side *s, const int64_t *ids, int64_t n, const cr_optim_step *o, float *y,
-                 int64_t ld, cr_pool *pool, double *look, double *update) {
+                 int64_t ld, cr_pool *pool, int at) {
     double t0 = cr_now();
     cr_jagged j = {.ids = s->g ? s->keys : ids, .n_ids = n};
     cr_batch b = {.n_rows = n, .n_sparse = 1, .sparse = &j};
@@ -101,17 +102,21 @@ static void step(side *s, const int64_t *ids, int64_t n, const cr_optim_step *o,
         if (cr_grow_step(s->g, NULL) != CR_OK) abort();
     }
     cr_updater_group(s->u, &b, NULL);
+    double grouped = cr_now();
     look_job l = {.v = cr_table_view(&s->t, ids), .y = y, .ld = ld, .n = n};
     if (s->g) {
         if (cr_views_stage(s->v, &b, NULL, cr_updater_groups(s->u), NULL) != CR_OK) abort();
         l.v = *cr_views_get(s->v);
     }
+    double found = cr_now();
     cr_pool_run(pool, (n + TILE - 1) / TILE, look_tile, &l);
     double t1 = cr_now();
     cr_updater_apply(s->u, o);
     if (s->g) cr_grow_rest(s->g);
-    *look = t1 - t0;
-    *update = cr_now() - t1;
+    s->group[at] = grouped - t0;
+    s->find[at] = found - grouped;
+    s->look[at] = t1 - t0;
+    s->update[at] = cr_now() - t1;
 }
 
 static int by_size(const void *a, const void *b) {
@@ -221,12 +226,12 @@ static double longest(side *s, int64_t rows, int64_t ids, const cr_optim_step *o
     double most = 0, sum = 0;
     int64_t n = 0;
     for (int64_t at = first; at + ids <= first + rows; at += ids, n++) {
-        double a, b;
         for (int64_t i = 0; i < ids; i++)
             v[i] = id_of(at + i);
-        step(s, v, ids, o, y, ld, pool, &a, &b);
-        sum += a + b;
-        if (a + b > most) most = a + b;
+        step(s, v, ids, o, y, ld, pool, 0);
+        double t = s->look[0] + s->update[0];
+        sum += t;
+        if (t > most) most = t;
     }
     cr_free(v);
     *mean = sum / (double)(n > 0 ? n : 1);
@@ -272,6 +277,48 @@ static int pauses(int64_t rows, int64_t D, const cr_optim_type *rule, const void
     return cpu > 0.01;
 }
 
+/* ---- a fixed and two growing tables in turns ---- */
+
+typedef struct compared {
+    int64_t rows, ids;
+    double seconds;
+    const cr_optim_step *o;
+    float *y;
+    int64_t ld;
+    cr_pool *pool;
+} compared;
+
+static void compare(side *s, bool zipf, const compared *c) {
+    enum { SIDES = 3 };
+    static const char *const names[SIDES] = {"fixed", "growing", "growing with counts"};
+    int64_t *here = cr_alloc((size_t)c->ids * sizeof(int64_t), "ids"),
+            *there = cr_alloc((size_t)c->ids * sizeof(int64_t), "ids");
+    double start = cr_now(), fixed = 0;
+    int turns = 0;
+    for (; turns < MOST && (turns < 20 || cr_now() - start < c->seconds); turns++) {
+        for (int64_t i = 0; i < c->ids; i++) {
+            here[i] = row_of(next_rank(zipf, (uint64_t)(turns * c->ids + i), c->rows), c->rows);
+            there[i] = id_of(here[i]);
+        }
+        for (int k = 0; k < SIDES; k++)
+            step(&s[k], k ? there : here, c->ids, c->o, c->y, c->ld, c->pool, turns);
+    }
+    for (int k = 0; k < SIDES; k++) {
+        double both[MOST];
+        for (int i = 0; i < turns; i++)
+            both[i] = s[k].look[i] + s[k].update[i];
+        double all = median(both, turns), look = median(s[k].look, turns);
+        double group = median(s[k].group, turns), find = median(s[k].find, turns);
+        if (k == 0) fixed = all;
+        printf("%-7s ids, %s: %.3f ms (grouping %.3f, finding rows %.3f, lookup %.3f, update "
+               "%.3f), %.2f times\n",
+               zipf ? "zipf" : "uniform", names[k], all * 1e3, group * 1e3, find * 1e3,
+               (look - group - find) * 1e3, median(s[k].update, turns) * 1e3, all / fixed);
+    }
+    cr_free(here);
+    cr_free(there);
+}
+
 int main(int argc, char **argv) {
     int threads = 2;
     int64_t rows = 4000000, D = 16, ids = 8192, paused = 0;
@@ -306,11 +353,11 @@ int main(int argc, char **argv) {
     for (int64_t i = 0; i < ids * ld; i++)
         grad[i] = cr_rng_f32(8, (uint64_t)i) - 0.5f;
     cr_init init = CR_INIT_N(0.1);
-    cr_grow_rules plain = {.decay = 1};
+    cr_grow_rules plain = {.decay = 1}, counted = {.decay = 1, .counts = true};
     cr_grow_rules lru = {
         .most = rows, .bucket = 128, .evict = CR_EVICT_LRU, .exponent = 1, .decay = 1};
-    side *s = cr_alloc(3 * sizeof(side), "tables");
-    for (int k = 0; k < 3; k++) { /* fixed, growing, growing with a limit */
+    side *s = cr_alloc(4 * sizeof(side), "tables");
+    for (int k = 0; k < 4; k++) { /* fixed, growing, growing with counts, growing with a limit */
         cr_table_spec spec = {"t", rows, D, 0, true, rule, conf};
         if (k == 0) {
             if (cr_table_init(&s[k].t, &spec, NULL) != CR_OK) return 1;
@@ -319,7 +366,9 @@ int main(int argc, char **argv) {
             cr_grow_opts go = {.spec = &spec,
                                .init = &init,
                                .seed = 1,
-                               .rules = k == 1 ? &plain : &lru,
+                               .rules = k == 1   ? &plain
+                                        : k == 2 ? &counted
+                                                 : &lru,
                                .pool = pool};
             if (cr_grow_new(&s[k].g, &go, NULL) != CR_OK) return 1;
             cr_table_describe(&s[k].t, &spec, cr_grow_owner(s[k].g));
@@ -339,45 +388,18 @@ int main(int argc, char **argv) {
            "beside weights and state\n",
            mean * 1e3, most * 1e3,
            (double)bytes / (double)n - 4.0 * (double)cr_table_stride(D, 0, rule));
-    for (int64_t i = 0; i < rows; i++) { /* those of the last batch that was not whole */
+    for (int64_t i = 0; i < 2 * rows; i++) { /* those of the last batch that was not whole, too */
         float *rec;
-        if (cr_grow_make(s[1].g, cr_key_of(id_of(i)), &rec, NULL) != CR_OK) return 1;
+        if (cr_grow_make(s[1 + i / rows].g, cr_key_of(id_of(i % rows)), &rec, NULL) != CR_OK)
+            return 1;
     }
-    longest(&s[2], rows, ids, &o, y, ld, pool, 0, &mean);
-    most = longest(&s[2], 40 * ids, ids, &o, y, ld, pool, rows, &mean);
+    longest(&s[3], rows, ids, &o, y, ld, pool, 0, &mean);
+    most = longest(&s[3], 40 * ids, ids, &o, y, ld, pool, rows, &mean);
     printf("a full table with lru: %.2f ms for a step of new ids on average, %.2f ms at most\n",
            mean * 1e3, most * 1e3);
-    for (int zipf = 1; zipf >= 0; zipf--) {
-        int64_t *here = cr_alloc((size_t)ids * sizeof(int64_t), "ids"),
-                *there = cr_alloc((size_t)ids * sizeof(int64_t), "ids");
-        double start = cr_now();
-        int turns = 0;
-        for (; turns < MOST && (turns < 20 || cr_now() - start < seconds / 2); turns++) {
-            for (int64_t i = 0; i < ids; i++) {
-                here[i] = row_of(next_rank(zipf, (uint64_t)(turns * ids + i), rows), rows);
-                there[i] = id_of(here[i]);
-            }
-            for (int k = 0; k < 2; k++)
-                step(&s[k], k ? there : here, ids, &o, y, ld, pool, &s[k].look[turns],
-                     &s[k].update[turns]);
-        }
-        double l[2], u[2], a[2];
-        for (int k = 0; k < 2; k++) {
-            double both[MOST];
-            for (int i = 0; i < turns; i++)
-                both[i] = s[k].look[i] + s[k].update[i];
-            a[k] = median(both, turns);
-            l[k] = median(s[k].look, turns);
-            u[k] = median(s[k].update, turns);
-        }
-        printf("%-7s ids: fixed %.3f ms (grouping and lookup %.3f, update %.3f), growing %.3f ms "
-               "(%.3f, %.3f): %.2f times\n",
-               zipf ? "zipf" : "uniform", a[0] * 1e3, l[0] * 1e3, u[0] * 1e3, a[1] * 1e3,
-               l[1] * 1e3, u[1] * 1e3, a[1] / a[0]);
-        cr_free(here);
-        cr_free(there);
-    }
-    for (int k = 0; k < 3; k++) {
+    for (int zipf = 1; zipf >= 0; zipf--)
+        compare(s, zipf, &(compared){rows, ids, seconds / 2, &o, y, ld, pool});
+    for (int k = 0; k < 4; k++) {
         cr_updater_free(s[k].u);
         cr_views_free(s[k].v);
         cr_grow_free(s[k].g);

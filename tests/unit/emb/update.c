@@ -122,9 +122,9 @@ TEST(group_passes) {
         {0, 1000, 3},                         /* 301,000 */
         {((uint64_t)1 << 62) + 9, 100000, 4}, /* 30 million */
         {3, (uint64_t)1 << 44, 2},            /* the lower 44 bits are the same in all */
-        {5, 0x00d9f1e3c5b7a921u, 3},          /* all 64 bits, of which the top ones differ */
-        {0x8000000000000000u, 0x1234567u, 3}, /* 5.7 billion, the same */
-        {7, ((uint64_t)1 << 62) + 1, 1},      /* four values of the top bits: runs */
+        {5, 0x00d9f1e3c5b7a921u, 2},          /* all 64 bits, of which the top ones differ */
+        {0x8000000000000000u, 0x1234567u, 2}, /* 5.7 billion, the same */
+        {7, ((uint64_t)1 << 62) + 1, 3},      /* four values of the top bits: both halves */
     };
     cr_group_room room = {0};
     for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
@@ -142,6 +142,40 @@ TEST(group_passes) {
         check_group(&g, &j);
         cr_group_clear(&g);
     }
+    cr_group_room_clear(&room);
+}
+
+/* Id number r of a family whose range has more than 32 bits. */
+static int64_t large_id(int family, uint64_t r) {
+    switch (family) {
+    case 0: return (int64_t)(cr_rng_u64(1, r * r % 97) >> 1);            /* some of them often */
+    case 1: return (int64_t)(cr_rng_u64(2, r % 150) << 1 | r / 150 % 2); /* pairs but for one bit */
+    case 2: return r == 17 ? 1 : r == 200 ? INT64_MAX : INT64_MAX - 1 - (r % 50 == 3);
+    case 3: return (int64_t)(cr_rng_u64(3, r % 211) >> 24); /* 40 bits: words hold all of them */
+    default: return (int64_t)(((r * 7 % 5) << 60) + r * 100 % ROWS); /* runs */
+    }
+}
+
+/* ids of more than 32 bits: their order is also right where the top bits do not tell it */
+TEST(group_large) {
+    cr_group_room room = {0};
+    for (int family = 0; family < 5; family++)
+        for (int lists = 0; lists < 2; lists++) {
+            int64_t ids[ROWS];
+            int32_t off[ROWS + 1];
+            for (int r = 0; r <= ROWS; r++)
+                off[r] = r;
+            for (uint64_t r = 0; r < ROWS; r++)
+                ids[r] = large_id(family, r);
+            cr_jagged j = {.ids = ids, .n_ids = ROWS, .off = lists ? off : NULL};
+            cr_batch b = {.n_rows = ROWS, .n_sparse = 1, .sparse = &j};
+            cr_group_slot slot = {0, 0};
+            cr_group g = {.slots = &slot, .n_slots = 1};
+            cr_group_run(&g, &room, &b, NULL, all_lanes(8));
+            CHECK_INT(g.n, ROWS);
+            check_group(&g, &j);
+            cr_group_clear(&g);
+        }
     cr_group_room_clear(&room);
 }
 
@@ -505,6 +539,7 @@ TEST(init_functions) {
 
 int main(int argc, char **argv) {
     static const t_case cases[] = {CASE(group_sorts),
+                                   CASE(group_large),
                                    CASE(group_passes),
                                    CASE(group_of_nothing),
                                    CASE(sums_and_updates_once),
