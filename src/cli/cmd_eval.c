@@ -3,11 +3,13 @@
  */
 #include "base/cpu.h"
 #include "cli/cli.h"
+#include "cli/eval_slices.h"
 
 typedef struct args {
     cr_config_flags config;
     int64_t threads;
     const char *checkpoint_path, *eval_result_filename;
+    cr_slice_flags by;
 } args;
 
 static const cr_opt opts[] = {
@@ -16,6 +18,16 @@ static const cr_opt opts[] = {
     CR_OPT_EVAL_INPUT(args),
     CR_OPT_(args, eval_result_filename, CR_O_STR, 0, CR_O_PATH, "NAME", "eval_result.txt", NULL, 0,
             0, "file in model_dir that gets one JSON line"),
+    CR_OPT_AT(
+        args, by.slice, "slice", CR_O_LIST, 0, 0, "COLUMN", NULL, "none", 0, 0,
+        "AUC, logloss and calibration for each value of a column or feature; may be repeated"),
+    CR_OPT_AT(args, by.slice_values, "slice_values", CR_O_INT, 0, 0, "N", "20", NULL, 1, 1000,
+              "values of a column that are shown each; more numbers are cut at quantiles, other "
+              "values are put together"),
+    CR_OPT_AT(args, by.slices_json, "slices_json", CR_O_STR, 0, CR_O_PATH, "FILE", NULL, "none", 0,
+              0, "write slices and reliability as a JSON object"),
+    CR_OPT_AT(args, by.reliability, "reliability", CR_O_STR, 0, CR_O_PATH, "FILE", NULL, "none", 0,
+              0, "write the reliability diagram and the histogram of scores as SVG"),
     CR_OPT_MODEL_DIR(args),
     CR_OPT_ACCEPT(args),
     CR_OPT_SET(args),
@@ -33,6 +45,10 @@ static cr_code run(cr_ui *ui, const void *flags) {
         .comm = ui->comm,
     };
     cr_config_from(&a->config, &o.config);
+    bool slices = a->by.slice.n > 0 || a->by.slices_json || a->by.reliability;
+    if (slices && ui->comm)
+        return cr_ui_wrong(ui,
+                           "slices need all rows in one process; start crank eval without ranks");
     cr_eval_result *r = CR_NEW(&ui->arena, cr_eval_result);
     char checkpoint[1088] = "";
     double start = cr_now();
@@ -45,7 +61,7 @@ static cr_code run(cr_ui *ui, const void *flags) {
               cr_fmt_count(rows, (double)r->rows), cr_fmt_time(time, seconds),
               cr_fmt_count(rate, seconds > 0 ? (double)r->rows / seconds : 0), checkpoint);
     cr_ui_metrics(r);
-    return CR_OK;
+    return slices ? cr_eval_slices(ui, &a->by, &o.config, checkpoint, o.threads) : CR_OK;
 }
 
 static const char *const examples[] = {

@@ -31,6 +31,7 @@
     X(params)                                                                                      \
     X(diff)                                                                                        \
     X(importance)                                                                                  \
+    X(why)                                                                                         \
     X(align)                                                                                       \
     X(board)                                                                                       \
     X(report)                                                                                      \

@@ -59,4 +59,36 @@ int *cr_importance_order(const cr_importance *r, int measure, cr_arena *a);
 /* cr_importance_svg draws a bar chart of one measure, the most worth on top. */
 void cr_importance_svg(cr_buf *out, const cr_importance *r, int measure);
 
+/* ---- why.c ---- */
+typedef struct cr_why_part {
+    const char *kind;  /* "feature", "sequence"; between models "table rows" or "layer" */
+    const char *name;  /* of the feature, or of the layer's parameters up to the last dot */
+    const char *value; /* ids and numbers of the row; "" between models */
+    double part;
+} cr_why_part;
+typedef struct cr_why {
+    const char *output, *checkpoint[2];
+    double from, to; /* the scores whose difference the parts are */
+    double residual; /* to - from - sum of the parts: rounding */
+    bool has_label;
+    double label;
+    cr_why_part *parts; /* the largest first */
+    int n_parts;
+} cr_why;
+typedef struct cr_why_opts {
+    cr_config_opts config[2]; /* as in cr_importance_opts */
+    const char *checkpoint_path[2];
+    int n_models; /* 2: the difference of the second to the first one */
+    /* one row: its score, against a row without values. Two (of one model): the difference of the
+     * first to the second one. Rows of the data count from 0. */
+    int64_t rows[2];
+    int n_rows;
+    const char *output; /* NULL: the first that is a logit or y */
+    int orders;         /* even: every order is followed by its reverse */
+    uint64_t seed;
+    int threads;
+} cr_why_opts;
+CR_CHECKED cr_code cr_why_run(const cr_why_opts *o, cr_why *out, cr_arena *arena, cr_diag *diag);
+void cr_why_json(cr_buf *out, const cr_why_opts *o, const cr_why *r);
+
 #endif

@@ -135,6 +135,7 @@ cr_unit_list cr_units_make(const cr_job *j, bool all, cr_arena *a) {
         if (f->stub) continue;
         cr_unit *u = new_unit(m, "feature", f->name, a);
         add_feature(u, m, f);
+        u->seq = f->seq != NULL;
         put_unit(&to, u, m, a);
     }
     to.n_features = to.n;

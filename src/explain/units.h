@@ -11,6 +11,7 @@ typedef struct cr_unit {
     const char *kind; /* "feature", "group", "sequence" */
     const char *name;
     int n_features;
+    bool seq; /* it is one feature, which is a sequence */
     /* the parts of a batch: by list of ids (those of tables with a map too), by sequence of
      * numbers, by float of a dense row */
     bool *ids, *seqs, *dense;

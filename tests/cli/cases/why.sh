@@ -1,0 +1,143 @@
+# the parts of a score: they add up, a linear model gives its weights, two rows, two models, sequences, mistakes
+command -v python3 >/dev/null || skip "there is no python3"
+cat >make.py <<'END'
+import random
+random.seed(9)
+for name, n in (("train", 3000), ("eval", 300)):
+    with open(name + ".csv", "w") as f:
+        print("label,user,item,tags,x,clicks__item,clicks__price", file=f)
+        for i in range(n):
+            user, item, x = random.randrange(20), random.randrange(15), random.gauss(0, 1)
+            seq = [random.randrange(15) for _ in range(random.randrange(5))]
+            y = int(random.random() < 1 / (1 + 2.718 ** -((1 if user % 2 else -1) + x)))
+            print("%d,%d,%d,%s,%.4f,%s,%s" % (y, user, item, "|".join(str(random.randrange(9)) for _ in range(random.randrange(3))), x,
+                  ";".join(map(str, seq)), ";".join("%.1f" % random.random() for _ in seq)), file=f)
+END
+python3 make.py
+cat >head.yaml <<'END'
+train_input_path: train.csv
+eval_input_path: eval.csv
+train_config:
+  sparse_optimizer: {adagrad_optimizer: {lr: 0.1}, constant_learning_rate: {}}
+  dense_optimizer: {adam_optimizer: {lr: 0.01}, constant_learning_rate: {}}
+  num_epochs: 2
+  save_checkpoints_epochs: 1
+data_config: {dataset_type: CsvDataset, batch_size: 256, fg_mode: FG_NORMAL, with_header: true, label_fields: [label]}
+feature_configs:
+  - id_feature: {feature_name: user, expression: "user:user", num_buckets: 20, embedding_dim: 8}
+  - id_feature: {feature_name: item, expression: "item:item", embedding_name: item_emb, num_buckets: 15, embedding_dim: 8}
+  - id_feature: {feature_name: tags, expression: "item:tags", separator: "|", num_buckets: 9, embedding_dim: 8}
+  - raw_feature: {feature_name: x, expression: "user:x"}
+  - sequence_feature:
+      sequence_name: clicks
+      sequence_length: 50
+      features:
+      - id_feature: {feature_name: item, expression: "item:item", embedding_name: item_emb, num_buckets: 15, embedding_dim: 8}
+      - raw_feature: {feature_name: price, expression: "item:price"}
+END
+{ cat head.yaml; cat <<'END'; } >din.yaml
+model_config:
+  feature_groups:
+    - {group_name: deep, group_type: DEEP, feature_names: [user, item, tags, x]}
+    - {group_name: seq, group_type: SEQUENCE, feature_names: [item, clicks__item, clicks__price]}
+  multi_tower_din:
+    towers: [{input: deep, mlp: {hidden_units: [16]}}]
+    din_towers: [{input: seq, attn_mlp: {hidden_units: [16, 8]}}]
+    final: {hidden_units: [16]}
+  losses: [{binary_cross_entropy: {}}]
+  metrics: [{auc: {}}]
+END
+{ cat head.yaml; cat <<'END'; } >linear.yaml
+model_config:
+  feature_groups:
+    - {group_name: wide, group_type: DEEP, feature_names: [user, item, tags, x]}
+  logistic_regression: {}
+  losses: [{binary_cross_entropy: {}}]
+  metrics: [{auc: {}}]
+END
+for m in din linear; do
+    run crank train $m.yaml --model_dir $m
+    ends 0
+    run crank export $m.yaml --model_dir $m --export_dir $m.export
+    ends 0
+    run crank predict --scripted_model_path $m.export --predict_input_path eval.csv --predict_output_path $m.csv --output_columns logits
+    ends 0
+done
+# sums.py FILE LOGIT [LOGIT]: the parts add up to the difference; `to` is what prediction says
+cat >sums.py <<'END'
+import json, sys
+r = json.load(open(sys.argv[1]))
+total = sum(p["part"] for p in r["parts"])
+assert abs(r["to"] - r["from"] - total) < 1e-9 and abs(r["residual"]) < 1e-9, r
+for key, want in zip(("to", "from"), sys.argv[2:]):
+    assert abs(r[key] - float(want)) < 1e-6, (r[key], want)
+END
+logit() { sed -n "$(($2 + 2))p" $1.csv; }
+for m in din linear; do
+    for threads in 1 2; do
+        run crank why $m --row 5 --json -q --threads $threads
+        ends 0
+        cp "$out" $m.$threads
+    done
+    same $m.1 $m.2
+    python3 sums.py $m.1 "$(logit $m 5)" || fail "$m: one row"
+    run crank why $m.export --row 5 --row 17 --json -q --eval_input_path eval.csv
+    ends 0
+    cp "$out" two.json
+    python3 sums.py two.json "$(logit $m 5)" "$(logit $m 17)" || fail "$m: two rows"
+done
+grep -q '"sequence", *"name": *"clicks"' two.json && fail "a linear model has no sequence"
+run crank why din --row 5 --row 17 -q
+ends 0
+has_out "  clicks ...sequence..."
+has_out "...the row (the parts miss it by ..."
+# the order does not matter to a linear model, and a part is what the weights say: tables, then x times its weight
+run crank why linear --row 5 --json -q --orders 64 --seed 7
+ends 0
+cp "$out" many.json
+cat >linear.py <<'END'
+import json
+a, b = (json.load(open(f)) for f in ("linear.1", "many.json"))
+of = lambda r: {p["name"]: p["part"] for p in r["parts"]}
+x, y = of(a), of(b)
+assert x.keys() == y.keys() and all(abs(x[k] - y[k]) < 1e-5 for k in x), (x, y)
+assert all(x[k] == 0 for k in ("clicks__item", "clicks__price") if k in x), x
+END
+python3 linear.py || fail "the linear model"
+# two checkpoints: table rows and layers
+set -- $(ls -d din/model.ckpt-*)
+[ $# -eq 2 ] || fail "$# checkpoints"
+run crank predict --pipeline_config_path din/pipeline.config --checkpoint_path "$1" --predict_input_path eval.csv --predict_output_path old.csv --output_columns logits
+ends 0
+run crank why "$1" "$2" --row 5 --json -q
+ends 0
+cp "$out" models.json
+set -- "$1" "$2" "$(logit old 5)" "$(logit din 5)"
+python3 sums.py models.json "$4" "$3" || fail "two models"
+run crank why "$1" "$2" --row 5
+ends 0
+has_out "  user ...table rows..."
+has_out "...layer..."
+has_out "...the second model (the parts miss it by ..."
+run crank why "$1" "$1" --row 5 --json -q
+ends 0
+grep -q '"part": *-*[0-9.]*[1-9]' "$out" && fail "a model differs from itself"
+# mistakes
+run crank why din --row 300
+ends 2
+has_err "...the data has 300 rows, counted from 0; there is no row 300..."
+run crank why din --row x
+ends 2
+has_err "...--row 'x' is no row; give a number from 0 on..."
+run crank why din linear --row 1
+ends 2
+has_err "...the two models are built in another way..."
+run crank why din linear --row 1 --row 2
+ends 2
+run crank why din linear din --row 1
+ends 2
+run crank why din --row 1 --output nothing
+ends 2
+has_err "...--output 'nothing' is no output; there are logits, probs..."
+run crank why din --row 1 --orders 3
+ends 2
