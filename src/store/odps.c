@@ -58,12 +58,13 @@ cr_code cr_odps_parse(cr_odps_table *out, const char *path, cr_arena *a, cr_err 
                 *p = 0;
                 part[n++] = p + 1;
             }
-    if (n < 3 || !*part[0] || strcmp(part[1], "tables") != 0 || !*part[2])
+    char *dot = n >= 3 ? strchr(part[2], '.') : NULL; /* behind the name of a schema */
+    if (n < 3 || !*part[0] || strcmp(part[1], "tables") != 0 || !*part[2] ||
+        (dot && (dot == part[2] || !dot[1])))
         return cr_fail_at(err, CR_ECONF, ((cr_loc){path, 0, 0}),
                           "it is no table of MaxCompute; write odps://project/tables/table, or "
                           "odps://project/tables/table/dt=20250101");
     out->project = part[0];
-    char *dot = strchr(part[2], '.');
     out->schema = dot ? part[2] : "";
     out->table = dot ? dot + 1 : part[2];
     if (dot) *dot = 0;
@@ -77,7 +78,7 @@ cr_code cr_odps_parse(cr_odps_table *out, const char *path, cr_arena *a, cr_err 
         if (end) *end++ = 0;
         size_t len = strlen(s);
         if (len > 0 && s[len - 1] == '/') s[len - 1] = 0;
-        if (!strchr(s, '='))
+        if (*s == '=' || !strchr(s, '='))
             return cr_fail_at(err, CR_ECONF, ((cr_loc){path, 0, 0}),
                               "'%s' is no partition; write it as dt=20250101, and several with & "
                               "between them",

@@ -111,6 +111,12 @@ static void maxcompute(void) {
     cr_arena_clear(&a);
 }
 
+/* Writes a file without waiting for the disk, which is what a fuzzer would do most of the time. */
+static void put(const char *path, const char *text, size_t n) {
+    FILE *f = fopen(path, "wb");
+    if (!f || fwrite(text, 1, n, f) != n || fclose(f) != 0) abort();
+}
+
 /* The bytes as each of the files in which keys may stand, and then as a path of a table. */
 static void files(const char *home, const char *text, size_t n) {
     static const char *const names[] = {".aws/credentials", ".aws/config", ".aliyun/config.json",
@@ -124,7 +130,7 @@ static void files(const char *home, const char *text, size_t n) {
     char found[10];
     cr_arena_init(&a, 0);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (cr_file_write(cr_path_join(&a, home, names[i]), text, n, NULL) != CR_OK) abort();
+        put(cr_path_join(&a, home, names[i]), text, n);
     const char *ini = cr_path_join(&a, home, names[0]);
     if (cr_ini_get(ini, "default", "aws_access_key_id", found, sizeof found) &&
         !memchr(found, 0, sizeof found))

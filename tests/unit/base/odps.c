@@ -107,9 +107,11 @@ TEST(paths) {
     CHECK_INT(t.n_partitions, 2);
     CHECK_STR(t.partitions[0], "dt=1/hh=2");
     CHECK_STR(t.partitions[1], "dt=1/hh=3");
-    static const char *const wrong[] = {"odps://p/table/t", "odps://p",
-                                        "odps:///tables/t", "odps://p/tables/",
-                                        "s3://b/tables/t",  "odps://p/tables/t/20250101"};
+    static const char *const wrong[] = {"odps://p/table/t",    "odps://p",
+                                        "odps:///tables/t",    "odps://p/tables/",
+                                        "s3://b/tables/t",     "odps://p/tables/t/20250101",
+                                        "odps://p/tables/s.",  "odps://p/tables/.t",
+                                        "odps://p/tables/t/=1"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         CHECK_INT(cr_odps_parse(&t, wrong[i], &a, &err), CR_ECONF);
     cr_arena_clear(&a);
