@@ -164,17 +164,23 @@ cr_code cr_comm_open(cr_comm **out, const cr_place *place, cr_err *err) {
     return code;
 }
 
-/* MPI_Finalize of MPICH over TCP can wait for ever (plug_mpi.c). All work is done then: the process
- * tells the launcher by PMI that it leaves, which is what MPI_Finalize would do next, and ends. */
+/* MPI_Finalize of MPICH over TCP can wait for ever (plug_mpi.c), and a rank that waits in it for a
+ * slow one and gives up makes mpiexec fail. So a rank of mpiexec does what MPI_Finalize does last
+ * and leaves out the rest: once all ranks have met, it tells the launcher by PMI that it leaves.
+ * Elsewhere MPI_Finalize has some seconds, and the same is done when they are over. */
 static volatile sig_atomic_t end_code, pmi_fd = -1;
 
-static void stuck(int sig) {
+static void leave_by_pmi(void) {
     static const char leave[] = "cmd=finalize\n";
     struct pollfd p = {.fd = pmi_fd, .events = POLLIN};
     char answer[256];
-    (void)sig;
     if (p.fd >= 0 && write(p.fd, leave, sizeof leave - 1) > 0 && poll(&p, 1, 1000) == 1)
         (void)!read(p.fd, answer, sizeof answer); /* the launcher minds when nobody listens */
+}
+
+static void stuck(int sig) {
+    (void)sig;
+    leave_by_pmi();
     _exit(end_code);
 }
 
@@ -183,12 +189,15 @@ void cr_comm_close(cr_comm *c, int exit_code) {
     if (!c) return;
     const char *text = getenv("PMI_FD");
     if (text && cr_parse_i64(text, strlen(text), &fd) && fd >= 0 && fd < 1 << 20) pmi_fd = (int)fd;
+    /* MPI_LOCALNRANKS: mpiexec of MPICH started this rank; Slurm speaks PMI of another version */
+    bool watched = cr_life_is_watched(), hydra = pmi_fd >= 0 && getenv("MPI_LOCALNRANKS");
     end_code = exit_code;
     struct sigaction sa = {.sa_handler = stuck};
     sigemptyset(&sa.sa_mask);
     sigaction(SIGALRM, &sa, NULL);
     alarm(FINISH_S);
-    c->plug->finish(cr_life_is_watched());
+    c->plug->finish(watched || hydra);
+    if (hydra && !watched) leave_by_pmi();
     alarm(0);
     cr_free(c->who);
     cr_free(c->gone);
