@@ -295,6 +295,7 @@ static cr_code launch(cr_ui *ui, const args *a, inner *in, cr_launch *job, cr_er
     job->args = digest_args(in);
     job->version = CR_VERSION;
     job->fault_s = a->fault_timeout;
+    job->may_lose = in->ps > 0;
     if (l->start_s <= 0)
         l->start_s = job->fault_s > CR_LAUNCH_START_S ? job->fault_s : CR_LAUNCH_START_S;
     job->signals = a->f.signals_to_handle;

@@ -209,6 +209,8 @@ void cr_comm_close(cr_comm *c, int exit_code) {
 void cr_comm_abort(cr_comm *c, int code) {
     if (!c) return;
     cr_log_wait_read(READ_S);
+    signal(SIGALRM, SIG_DFL); /* MPI waits for the launcher's answer, which may never come */
+    alarm(ABORT_S);
     c->plug->abort(code);
 }
 
@@ -227,8 +229,6 @@ static _Noreturn void lost(cr_comm *c, const char *why) {
            "rank %d of %d cannot reach the others: %s; see the message of the rank that ended "
            "first, then go on with --continue_train",
            c->rank, c->size, why);
-    signal(SIGALRM, SIG_DFL); /* an MPI that has lost its network may not come back from abort */
-    alarm(ABORT_S);
     cr_comm_abort(c, 1);
     _exit(1);
 }

@@ -196,7 +196,7 @@ static void start(cr_agent *a, const cr_msg *m) {
                          .addr = l->layout.addr,
                          .port = l->layout.port,
                          .silence = l->fault_s,
-                         .one_machine = l->layout.standalone,
+                         .one_machine = l->layout.standalone && !l->may_lose,
                          .output = &l->output};
     cr_pmi_init(&a->pmi, l->layout.nproc, n_nodes);
     a->running = true;

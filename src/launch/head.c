@@ -253,7 +253,11 @@ static void take_fault(cr_head *h, const cr_node *x, const cr_msg *m, double now
     /* a soft stop ends with exit codes, or by the signal itself when it comes before a rank has
      * a handler for it: no faults */
     ended = ended || (kind == CR_FAULT_SIGNAL && code == 128 + SIGTERM);
-    if (h->phase == CR_HEAD_STOP && ended) return;
+    if (h->phase == CR_HEAD_STOP && ended) {
+        /* a rank that asks for an end of all waits for it, and the others wait for this rank */
+        if (kind == CR_FAULT_ABORT && !h->hard) cr_head_stop(h, SIGKILL, now);
+        return;
+    }
     blame(h, &f, ended ? SETTLE_EXIT_S : SETTLE_DEAD_S, now);
     if (h->phase == CR_HEAD_STOP && !h->hard) cr_head_stop(h, SIGKILL, now);
 }

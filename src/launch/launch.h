@@ -16,6 +16,7 @@ typedef struct cr_launch {
     cr_output_plan output;
     cr_key key;
     double fault_s;      /* seconds of silence until a rank or a node is given up */
+    bool may_lose;       /* ranks go on without one that was killed: see ranks.h, one_machine */
     const char *version; /* of this crank */
     uint64_t digest;     /* of the program and its plug-in: must be the same on all nodes */
     uint64_t args;       /* of the command's arguments: should be */

@@ -70,7 +70,6 @@ static void set_env(const cr_rank_plan *p, const cr_rank_proc *r, int pmi, int l
     set_number("MPI_LOCALNRANKS", p->n);
     snprintf(text, sizeof text, "%d:%g", life, p->silence);
     setenv(CR_LIFE_ENV, text, 1);
-    /* memory that ranks share is all they need: MPICH's UCX then opens no network port */
     if (p->one_machine) setenv("UCX_TLS", "self,sm", 0);
 }
 

@@ -27,7 +27,8 @@ typedef struct cr_rank_plan {
     const char *run_id, *addr;
     int port;
     double silence;   /* seconds: see life.h */
-    bool one_machine; /* all ranks are on this machine: no port is opened */
+    bool one_machine; /* all ranks are on this machine and end together: memory that they share is
+                         all they need, and no port is opened */
     const cr_output_plan *output;
 } cr_rank_plan;
 

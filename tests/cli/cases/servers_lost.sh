@@ -73,3 +73,18 @@ has_err "...lost_worker is 'ignore' and must be take_over, report or end"
 run crank launch --ps 1 --workers 2 -- train tiny.yaml --strategy sync --model_dir warned --threads 1 --set train_config.servers.lost_worker=report
 ends 0
 has_err "...lost_worker has no effect with strategy sync, whose steps need all workers..."
+# workers that may be lost do not talk through shared memory of MPI: a message that a killed process has half written stops all others
+unset UCX_TLS
+rm -rf m
+"$CRANK" launch --ps 1 --workers 1 -- train tiny.yaml --strategy async --model_dir m --threads 1 --set "$sgd" --set "$dense_sgd" >"$out" 2>"$err" &
+pid=$!
+for k in $(seq 200); do
+    child=$(cat "/proc/$pid/task/$pid/children" 2>/dev/null)
+    child=${child%% *}
+    [ -z "$child" ] || ! tr '\0' '\n' <"/proc/$child/environ" 2>/dev/null | grep -q '^PMI_RANK=' || break
+    sleep 0.01
+done
+tr '\0' '\n' <"/proc/$child/environ" >environ
+grep -q '^PMI_RANK=' environ || fail "no rank was seen: $(cat "$err")"
+! grep '^UCX_TLS=' environ || fail "the launcher chooses how MPI talks"
+wait $pid || fail "$(cat "$err")"

@@ -432,6 +432,18 @@ TEST(leaving) {
     wish(0, SIGTERM);
     HEARS(0, "STOP 9\n");
     done();
+    /* a rank that asks for the end of all waits for it, and so do the others */
+    begin(2, 2, 0);
+    joins(0, -1);
+    joins(1, -1);
+    step(0);
+    wish(1, SIGTERM);
+    forget();
+    fails(1, 1, CR_FAULT_EXIT, 1, false, "");
+    HEARS(0, "");
+    fails(0, 0, CR_FAULT_ABORT, 1, true, "the servers do not answer");
+    HEARS(0, "STOP 9\n");
+    done();
 }
 
 /* The end is heard by all before the head closes its connections, also by those who come then. */
