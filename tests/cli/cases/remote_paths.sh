@@ -19,6 +19,7 @@ while read -r words; do
     "bench "*) words="$words train" ;;
     "report "*) words="$words run" ;;
     "tune "*) words="$words --try lr=[0.1]" ;;
+    "why "*) words="$words model --row 0" ;;
     "scaffold "*) words="$words deepfm folder" ;;
     "zoo "*) words="$words run --model_name deepfm --device cpu" ;;
     esac
