@@ -14,7 +14,8 @@ sh tools/deps.sh build test
 ninja -C "$build"
 rm -f "$build"/meson-logs/testlog*.txt # a wrapper's log has another name
 code=0
-meson test -C "$build" --no-rebuild --print-errorlogs "$@" || code=$?
+# many tests wait for servers and other processes most of the time, so there are two for each core
+meson test -C "$build" --no-rebuild --print-errorlogs --num-processes $(($(getconf _NPROCESSORS_ONLN) * 2)) "$@" || code=$?
 
 awk '
 function close_test() {
