@@ -111,6 +111,10 @@ const cr_env cr_envs[] = {
      NULL, false},
     {"SLURM_PROCID", CR_ENV_TEXT, NULL, NULL, "set by `srun`: which of its tasks this process is",
      NULL, false},
+    {"MPI_LOCALNRANKS", CR_ENV_TEXT, NULL, NULL,
+     "set by MPICH's `mpiexec`: a rank that has it ends without MPI_Finalize, which can wait for "
+     "ever",
+     NULL, false},
     {"PMI_FD", CR_ENV_TEXT, NULL, NULL,
      "set by MPICH's `mpiexec` and `crank launch`: the socket on which a rank says that it leaves",
      NULL, false},
