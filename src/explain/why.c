@@ -457,7 +457,7 @@ static void give(work *w) {
 
 cr_code cr_why_run(const cr_why_opts *o, cr_why *out, cr_arena *arena, cr_diag *diag) {
     work w = {.o = o, .res = out, .arena = arena, .diag = diag};
-    cr_err err;
+    cr_err err = {0};
     memset(out, 0, sizeof(*out));
     cr_code code = open_model(&w, 0);
     if (code == CR_OK && o->n_models == 2) code = open_model(&w, 1);

@@ -35,10 +35,11 @@ static void logs_of(const float *z, int64_t K, float *a, float *b) {
 }
 
 static float log_sum_exp(const float *v, int64_t K) {
-    float max = v[0], s = 0;
+    float max = v[0];
     for (int64_t k = 1; k < K; k++)
         max = fmaxf(max, v[k]);
-    for (int64_t k = 0; k < K; k++)
+    float s = expf(v[0] - max);
+    for (int64_t k = 1; k < K; k++)
         s += expf(v[k] - max);
     return logf(s) + max;
 }

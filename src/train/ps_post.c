@@ -386,15 +386,17 @@ static bool take_letters(cr_ps *p, cr_err *err) {
     int from;
     size_t n;
     while (p->mail->peek(p->mail->ctx, &from, &n)) {
-        ps_head h;
+        ps_head h = {0};
         if (cr_ps_fit(&w->spare, n, err) != CR_OK) {
             fail(w, err);
             return false;
         }
         /* a server that was lost ends all ranks */
         if (!p->mail->take(p->mail->ctx, from, w->spare.mem, n)) return false;
-        int s = p->index[from], holder = p->server[s];
-        size_t slice = (size_t)(p->slice[holder + 1] - p->slice[holder]) * sizeof(float);
+        int s = p->index[from];
+        size_t slice = 0;
+        if (p->meet->serves[from])
+            slice = (size_t)(p->slice[from + 1] - p->slice[from]) * sizeof(float);
         if (n >= sizeof h) memcpy(&h, w->spare.mem, sizeof h);
         if (n < sizeof h || !p->meet->serves[from] ||
             (h.kind != PS_ROWS && h.kind != PS_NEWS && h.kind != PS_VALUES) ||

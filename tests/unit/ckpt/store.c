@@ -96,7 +96,7 @@ static const cr_ckpt_metric metrics[] = {{"auc", 0.78125}, {"loss", NAN}};
 static cr_ckpt_state state_of(int64_t step) {
     return (cr_ckpt_state){.step = step,
                            .epoch = 2,
-                           .data = {2, 3, 4, 5, 6},
+                           .data = {.epoch = 2, .unit = 3, .row = 4, .rows = 5, .bad_rows = 6},
                            .updates = step,
                            .sched_steps = step,
                            .sched_epochs = 1,
