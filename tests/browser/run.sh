@@ -19,4 +19,4 @@ ninja -C "$build" crank >/dev/null
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
-node tests/browser/test.js "$build/crank" "$tmp" $update
+node tests/browser/test.js "$(cd "$build" && pwd)/crank" "$tmp" $update
