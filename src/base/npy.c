@@ -61,7 +61,7 @@ cr_code cr_npy_read_i64(const char *path, cr_arena *a, int64_t **out, int64_t sh
         code = cr_fail_at(err, CR_EDATA, at,
                           "the file is not a matrix of whole numbers as NumPy saves it (<i8 or "
                           "<i4, two sizes); save it with numpy.save(path, x.astype('int64'))");
-    size_t left = code == CR_OK ? (b.n - h.begin) / h.size : 0;
+    size_t left = code == CR_OK && h.size > 0 ? (b.n - h.begin) / h.size : 0;
     if (code == CR_OK && ((size_t)h.shape[0] > left || (size_t)h.shape[1] > left ||
                           (size_t)h.shape[0] * (size_t)h.shape[1] != left))
         code = cr_fail_at(err, CR_EDATA, at,

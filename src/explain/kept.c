@@ -277,6 +277,13 @@ static bool same_ids(const cr_jagged *j, int64_t a, int64_t b) {
     return true;
 }
 
+/* The bits of a number: -0 and 0 differ, and a NaN is equal to itself. */
+static uint32_t bits_at(const cr_kept *k, int64_t row, int64_t s) {
+    uint32_t bits = 0;
+    if (row != CR_NO_ROW) memcpy(&bits, &k->all.dense[row * k->dense_width + s], sizeof bits);
+    return bits;
+}
+
 bool cr_kept_same(const cr_kept *k, cr_kept_part part, int64_t s, int64_t a, int64_t b) {
     if (part == CR_KEPT_IDS) {
         const cr_jagged *j = &k->all.sparse[s];
@@ -284,9 +291,7 @@ bool cr_kept_same(const cr_kept *k, cr_kept_part part, int64_t s, int64_t a, int
         return j->ids[a] == j->ids[b];
     }
     if (part == CR_KEPT_FLOAT) {
-        float x = a == CR_NO_ROW ? 0 : k->all.dense[a * k->dense_width + s],
-              y = b == CR_NO_ROW ? 0 : k->all.dense[b * k->dense_width + s];
-        return memcmp(&x, &y, sizeof x) == 0;
+        return bits_at(k, a, s) == bits_at(k, b, s);
     }
     const cr_dense_seq *d = &k->all.dense_seq[s];
     steps x = steps_of(d->steps, a), y = steps_of(d->steps, b);

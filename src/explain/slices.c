@@ -169,8 +169,9 @@ static cr_code find_tasks(work *w, cr_err *err) {
             add_task(w, name, x->pred, x->label, x->mask);
     }
     for (int k = 0; w->n_tasks == 0 && k < m->n_outputs; k++)
-        if (m->outputs[k].node->width == 1 && strncmp(m->outputs[k].name, "probs", 5) == 0 &&
-            m->n_losses > 0 && m->losses[0].label >= 0)
+        if (m->outputs[k].node->width == 1 && m->outputs[k].name &&
+            strncmp(m->outputs[k].name, "probs", 5) == 0 && m->n_losses > 0 &&
+            m->losses[0].label >= 0)
             add_task(w, m->outputs[k].name, m->outputs[k].node, m->losses[0].label, -1);
     if (w->n_tasks > 0) return CR_OK;
     return cr_fail(err, CR_EUSAGE,

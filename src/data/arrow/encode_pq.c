@@ -196,6 +196,7 @@ static cr_code put_decimals(encoding *e, const cr_pq_vec *v, const cr_arrow_fiel
 
 static cr_code put_i96(encoding *e, const cr_pq_vec *v) {
     int64_t *out = CR_NEW_N(&e->b->scratch, int64_t, v->n + 1);
+    CR_ASSERT(v->n == 0 || v->v.b8);
     for (int64_t i = 0; i < v->n; i++) {
         int64_t ns;
         uint32_t day;
