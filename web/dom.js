@@ -10,6 +10,13 @@ export function el(tag, attrs = {}, ...children) {
   add(e, children)
   return e
 }
+// shape is an element of a picture (SVG).
+export function shape(tag, attrs = {}, ...children) {
+  const e = document.createElementNS('http://www.w3.org/2000/svg', tag)
+  for (const [name, value] of Object.entries(attrs)) e.setAttribute(name, String(value))
+  add(e, children)
+  return e
+}
 function add(e, children) {
   for (const c of children.flat(Infinity)) {
     if (c === null || c === undefined || c === false) continue

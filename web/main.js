@@ -7,9 +7,10 @@ import {count, date, duration, number, percent, bytes} from './format.js'
 import {badge, drawCheckpoints, drawCompare, drawConfig, drawFeatures, drawNotes, drawTable} from './panels.js'
 import {colour, focused, headline, isShown, label, listed, projects, refreshRuns, runs, shown, toggle} from './runs.js'
 import {onState, readAddress, set, state} from './state.js'
+import {drawWhy} from './why.js'
 import {setLanguage, t} from './words.js'
 
-const TABS = { charts: drawCharts, table: drawTable, compare: drawCompare, features: drawFeatures, checkpoints: drawCheckpoints, config: drawConfig, notes: drawNotes }
+const TABS = { charts: drawCharts, table: drawTable, compare: drawCompare, features: drawFeatures, why: drawWhy, checkpoints: drawCheckpoints, config: drawConfig, notes: drawNotes }
 const AXES = ['step', 'time', 'rows']
 const $ = (id) => document.getElementById(id)
 let linked = true
@@ -112,7 +113,7 @@ function draw() {
 }
 
 // ---- keys ----
-const KEYS = [['/', 'k_search'], ['j k', 'k_move'], ['x', 'k_pick'], ['a n', 'k_all'], ['1 … 7', 'k_tab'], ['t', 'k_axis'], ['[ ]', 'k_smooth'], ['d', 'k_theme'], ['l', 'k_lang'], ['Esc', 'k_zoom'], ['?', 'k_help']]
+const KEYS = [['/', 'k_search'], ['j k', 'k_move'], ['x', 'k_pick'], ['a n', 'k_all'], ['1 … 8', 'k_tab'], ['t', 'k_axis'], ['[ ]', 'k_smooth'], ['d', 'k_theme'], ['l', 'k_lang'], ['Esc', 'k_zoom'], ['?', 'k_help']]
 function showKeys() {
   fill($('help'), el('h2', {}, t('help_keys')), el('table', {}, KEYS.map(([k, what]) => el('tr', {}, el('td', {}, el('kbd', {}, k)), el('td', {}, t(what))))), button(t('close'), () => $('help').close(), { class: 'primary' }))
   $('help').showModal()

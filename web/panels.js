@@ -6,11 +6,11 @@ import {canWrite, colour, focused, isShown, label, listed, newestFirst, toggle} 
 import {set, state} from './state.js'
 import {t} from './words.js'
 
-function table(head, rows, attrs = {}) {
+export function table(head, rows, attrs = {}) {
   return el('div', { class: 'scroll' }, el('table', attrs, el('thead', {}, el('tr', {}, head.map((h) => el('th', {}, h)))), el('tbody', {}, rows)))
 }
-const td = (text, attrs) => el('td', attrs, text)
-const right = (text) => td(text, { class: 'num' })
+export const td = (text, attrs) => el('td', attrs, text)
+export const right = (text) => td(text, { class: 'num' })
 export function badge(r) {
   return el('span', { class: 'badge ' + r.state }, t(r.state))
 }
@@ -21,7 +21,7 @@ function chooser(id, onchange, chosen) {
 
 // shows: does the panel show this already? A panel is drawn again only when something in it has changed, because
 // somebody may be typing in it.
-function shows(into, ...what) {
+export function shows(into, ...what) {
   const key = JSON.stringify([document.documentElement.lang, state.tab, what])
   if (into.dataset.shows === key) return true
   into.dataset.shows = key

@@ -14,11 +14,12 @@ const DEFAULTS = {
   big: '', // the chart that fills the width
   against: '', // the other run of a comparison
   changes: true, // a comparison shows only what differs
+  units: false, // every feature's worth is shown, and not only the largest
 }
 export const state = { ...DEFAULTS }
 const listeners = []
 
-const LISTS = ['runs'], NUMBERS = ['smooth', 'from', 'to'], BOOLS = ['changes']
+const LISTS = ['runs'], NUMBERS = ['smooth', 'from', 'to'], BOOLS = ['changes', 'units']
 export function readAddress() {
   const given = new URLSearchParams(location.hash.slice(1))
   for (const name of Object.keys(DEFAULTS)) {

@@ -27,6 +27,11 @@ const WORDS = {
     k_tab: 'tabs', k_axis: 'next axis', k_smooth: 'less, more smoothing', k_theme: 'dark or light', k_lang: 'language',
     k_zoom: 'reset the zoom, close', k_help: 'this list', stage_step: 'forward, backward', stage_update: 'updates',
     stage_group: 'grouping of ids', stage_wait: 'waiting for data', stage_eval: 'evaluation', stage_save: 'checkpoints', stage_log: 'logs',
+    why: 'Why', worth: 'What features are worth', shuffled: 'shuffled', removed: 'removed', lost: 'lost', gained: 'gained', not_used: 'not used',
+    interval: 'with 95 % intervals', rows_changed: 'rows with another value', kind_feature: '', kind_sequence: 'sequence', kind_group: 'group', all_units: 'Show all',
+    slices: 'Slices', all_rows: 'all', mean_score: 'mean score', mean_label: 'mean label', calibration: 'calibration', calibration_error: 'calibration error',
+    reliability: 'Reliability', scores: 'Scores', damaged: 'This file of the model_dir cannot be used; make it again:', more_rows: 'of more',
+    no_why: 'Nothing is known here yet. These commands write it into the model_dir:',
   },
   zh: {
     title: 'crank 看板', runs: '训练', search: '筛选', all: '全部', none: '不选', newest: '最新 10 个',
@@ -55,6 +60,11 @@ const WORDS = {
     k_tab: '切换标签', k_axis: '切换横轴', k_smooth: '减小、增大平滑', k_theme: '深色或浅色', k_lang: '语言',
     k_zoom: '恢复缩放，关闭', k_help: '显示此列表', stage_step: '前向与反向', stage_update: '更新',
     stage_group: 'id 分组', stage_wait: '等待数据', stage_eval: '评估', stage_save: '检查点', stage_log: '日志',
+    why: '解释', worth: '特征的价值', shuffled: '打乱', removed: '移除', lost: '下降', gained: '上升', not_used: '未使用',
+    interval: '含 95 % 区间', rows_changed: '取值改变的样本', kind_feature: '', kind_sequence: '序列', kind_group: '特征组', all_units: '显示全部',
+    slices: '分组评估', all_rows: '全部', mean_score: '平均分数', mean_label: '平均标签', calibration: '校准', calibration_error: '校准误差',
+    reliability: '可靠性', scores: '分数分布', damaged: 'model_dir 中的这个文件无法使用，请重新生成：', more_rows: '（未用全部）',
+    no_why: '这里还没有内容。下列命令会将结果写入 model_dir：',
   },
 }
 let language = 'en'

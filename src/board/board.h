@@ -13,6 +13,10 @@
 
 #include "base/buf.h"
 
+/* Files of a model_dir that crank importance and crank eval write for the page. */
+#define CR_BOARD_IMPORTANCE_FILE "importance.json"
+#define CR_BOARD_SLICES_FILE     "slices.json"
+
 typedef struct cr_board cr_board;
 /* cr_board_open looks for runs in the folders. A folder that does not exist is CR_EIO; one without
  * runs is fine, because a run may begin later. */

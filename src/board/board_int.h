@@ -83,4 +83,9 @@ void cr_board_details(const cr_board *b, const cr_run *r, cr_jw *w);
 /* cr_board_diff writes what differs between two runs into an open object. */
 void cr_board_diff(const cr_run *x, const cr_run *y, cr_jw *w);
 
+/* ---- why.c: importance and slices ---- */
+/* cr_board_why writes "importance" and "slices" (null: there is no such file) and "damaged", the
+ * names of files that cannot be used, into an open object. */
+void cr_board_why(const cr_run *r, cr_jw *w);
+
 #endif

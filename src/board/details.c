@@ -192,6 +192,7 @@ void cr_board_details(const cr_board *b, const cr_run *r, cr_jw *w) {
     put_file(w, "config", r->dir, "pipeline.config");
     put_file(w, "notes", r->dir, CR_RUN_NOTES);
     put_checkpoints(r, w);
+    cr_board_why(r, w);
 }
 
 /* ---- two runs ---- */

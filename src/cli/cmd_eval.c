@@ -24,8 +24,8 @@ static const cr_opt opts[] = {
     CR_OPT_AT(args, by.slice_values, "slice_values", CR_O_INT, 0, 0, "N", "20", NULL, 1, 1000,
               "values of a column that are shown each; more numbers are cut at quantiles, other "
               "values are put together"),
-    CR_OPT_AT(args, by.slices_json, "slices_json", CR_O_STR, 0, CR_O_PATH, "FILE", NULL, "none", 0,
-              0, "write slices and reliability as a JSON object"),
+    CR_OPT_AT(args, by.slices_json, "slices_json", CR_O_STR, 0, CR_O_PATH, "FILE", NULL,
+              "in model_dir", 0, 0, "file that gets slices and reliability as a JSON object, instead of slices.json in model_dir"),
     CR_OPT_AT(args, by.reliability, "reliability", CR_O_STR, 0, CR_O_PATH, "FILE", NULL, "none", 0,
               0, "write the reliability diagram and the histogram of scores as SVG"),
     CR_OPT_MODEL_DIR(args),

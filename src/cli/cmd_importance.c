@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "cli/cli.h"
 #include "cli/grid.h"
+#include "cli/keep.h"
 #include "explain/explain.h"
 
 typedef struct args {
@@ -21,14 +22,17 @@ static const cr_opt opts[] = {
     CR_OPT_CONFIG(args),
     CR_OPT_CHECKPOINT(args, 0, "newest of model_dir"),
     CR_OPT_EVAL_INPUT(args),
+    CR_OPT_AT(args, config.eval_input_path, "data", CR_O_STR, 0, CR_O_PATHS, "PATHS", NULL,
+              "--eval_input_path", 0, 0, "another name for --eval_input_path"),
     CR_OPT_(args, rows, CR_O_COUNT, 0, 0, "N", "200000", NULL, 0, 4e9,
             "rows to keep in memory and look at, from the first one on; 0: all"),
     CR_OPT_INT(args, seed, "N", "1", NULL, 0, 9e15, "decides which row gets whose value"),
     CR_OPT_STR(args, measure, 0, "NAME", "the first AUC, else the first loss",
                "the result that orders the table and the picture"),
     CR_OPT_BOOL(args, json, 0, "print one JSON object"),
-    CR_OPT_STR(args, output, CR_O_PATH, "FILE", "none",
-               "file that gets the JSON object, for crank board and crank report"),
+    CR_OPT_STR(args, output, CR_O_PATH, "FILE", "in model_dir",
+               "file that gets the JSON object, instead of importance.json in model_dir, which "
+               "crank board and crank report show"),
     CR_OPT_STR(args, svg, CR_O_PATH, "FILE", "none", "write a bar chart"),
     CR_OPT_STR(args, order, CR_O_PATH, "FILE", "none",
                "write for each row, from 0 on, the row whose values it got"),
@@ -92,8 +96,9 @@ static int find_measure(const cr_importance *r, const char *name) {
     return name ? -1 : 0;
 }
 
-static cr_code write_files(const args *a, const cr_importance *r, int m, const cr_buf *order,
-                           const char *json, size_t n, cr_err *err) {
+static cr_code write_files(cr_ui *ui, const args *a, const cr_importance *r, int m,
+                           const cr_buf *order, const cr_buf *json, const char **path,
+                           cr_err *err) {
     cr_buf out;
     cr_buf_init(&out);
     cr_code code = CR_OK;
@@ -102,7 +107,11 @@ static cr_code write_files(const args *a, const cr_importance *r, int m, const c
         code = cr_file_write(a->svg, out.data, out.n, err);
     }
     if (code == CR_OK && a->order) code = cr_file_write(a->order, order->data, order->n, err);
-    if (code == CR_OK && a->output) code = cr_file_write(a->output, json, n, err);
+    *path = NULL;
+    if (code == CR_OK)
+        code = cr_keep_result(ui,
+                              &(cr_keep){a->output, "--output", r->dir, CR_BOARD_IMPORTANCE_FILE},
+                              json, path, err);
     cr_buf_clear(&out);
     return code;
 }
@@ -118,9 +127,10 @@ static cr_code show(cr_ui *ui, const args *a, const cr_importance *r, const cr_b
                            near || r->n_measures == 1 ? "" : " and others: see --json");
     }
     cr_buf json;
+    const char *path;
     cr_buf_init(&json);
     cr_importance_json(&json, r);
-    cr_code code = write_files(a, r, m, order, json.data, json.n, &err);
+    cr_code code = write_files(ui, a, r, m, order, &json, &path, &err);
     cr_ui_findings(ui);
     if (code == CR_OK && a->json) {
         cr_ui_put(json.data, json.n);
@@ -133,6 +143,7 @@ static cr_code show(cr_ui *ui, const args *a, const cr_importance *r, const cr_b
             cr_ui_say("  %-10s  %.6f\n", r->measures[i].name, r->measures[i].value);
         cr_ui_say("\n%s %s\n", r->measures[m].name, r->measures[m].auc ? "lost" : "gained");
         table(ui, r, m);
+        if (path) cr_ui_say("\nwritten for crank board: %s\n", path);
     }
     cr_buf_clear(&json);
     return code == CR_OK ? CR_OK : cr_ui_fail(ui, &err);

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "cli/grid.h"
+#include "cli/keep.h"
 
 static const char *number(cr_ui *ui, double x, const char *format) {
     if (isnan(x)) return "-";
@@ -47,14 +48,14 @@ static void column(cr_ui *ui, const cr_slices_task *t, const cr_slices_column *c
     cr_grid_print_names(&g);
 }
 
-static cr_code write_files(const cr_slice_flags *f, const cr_slices *s, cr_err *err) {
+static cr_code write_files(cr_ui *ui, const cr_slice_flags *f, const cr_slices *s,
+                           const char **path, cr_err *err) {
     cr_buf out;
     cr_buf_init(&out);
-    cr_code code = CR_OK;
-    if (f->slices_json) {
-        cr_slices_json(&out, s);
-        code = cr_file_write(f->slices_json, out.data, out.n, err);
-    }
+    cr_slices_json(&out, s);
+    cr_code code = cr_keep_result(
+        ui, &(cr_keep){f->slices_json, "--slices_json", s->dir, CR_BOARD_SLICES_FILE}, &out, path,
+        err);
     cr_buf_reset(&out);
     if (code == CR_OK && f->reliability) {
         cr_slices_svg(&out, &s->tasks[0]);
@@ -68,6 +69,7 @@ cr_code cr_eval_slices(cr_ui *ui, const cr_slice_flags *f, const cr_config_opts 
                        const char *checkpoint_path, int threads) {
     cr_slices s;
     cr_err err;
+    const char *path;
     cr_slices_opts o = {.config = *config,
                         .checkpoint_path = checkpoint_path,
                         .columns = f->slice.v,
@@ -75,11 +77,12 @@ cr_code cr_eval_slices(cr_ui *ui, const cr_slice_flags *f, const cr_config_opts 
                         .max_values = (int)f->slice_values,
                         .threads = threads};
     CR_TRY(cr_slices_run(&o, &s, &ui->arena, &ui->diag));
-    if (write_files(f, &s, &err) != CR_OK) return cr_ui_fail(ui, &err);
+    if (write_files(ui, f, &s, &path, &err) != CR_OK) return cr_ui_fail(ui, &err);
     for (int t = 0; t < s.n_tasks; t++)
         for (int c = 0; c < s.n_columns; c++)
             column(ui, &s.tasks[t], &s.tasks[t].columns[c], s.n_tasks > 1);
     for (int t = 0; s.n_columns == 0 && t < s.n_tasks; t++)
         column(ui, &s.tasks[t], NULL, s.n_tasks > 1);
+    if (path) cr_ui_say("\nslices and reliability for crank board: %s\n", path);
     return CR_OK;
 }

@@ -38,6 +38,7 @@ typedef struct cr_importance {
     bool cut; /* the data has more rows than were asked for */
     uint64_t seed;
     char checkpoint[1088];
+    const char *dir; /* the model_dir of the config, on this machine; NULL: there is none */
     double read_s, base_s, probe_s, score_s;
     size_t kept_bytes;
 } cr_importance;

@@ -19,6 +19,9 @@ typedef struct cr_scored_opts {
 /* cr_scored_open opens a model with its weights, for a process that is alone; *path is where they
  * were read from. cr_job_close must follow in any case. */
 CR_CHECKED cr_code cr_scored_open(cr_job *j, const cr_scored_opts *o, char **path, cr_diag *diag);
+/* cr_scored_dir returns the folder for results, in the arena: the model_dir. NULL: there is none on
+ * this machine, or the model is an export, whose model_dir belongs to the training. */
+const char *cr_scored_dir(const cr_job *j, const cr_config_opts *config, cr_arena *arena);
 /* cr_scored_data finds the data of --eval_input_path or the config. */
 CR_CHECKED cr_code cr_scored_data(const cr_job *j, cr_kept_opts *o, cr_diag *diag);
 

@@ -366,6 +366,7 @@ cr_code cr_importance_run(const cr_importance_opts *o, cr_importance *out, cr_ar
     cr_code code = cr_scored_open(&w.j, &so, &path, diag);
     if (code == CR_OK) {
         snprintf(out->checkpoint, sizeof(out->checkpoint), "%s", path);
+        out->dir = cr_scored_dir(&w.j, &o->config, arena);
         code = run(&w);
     }
     cr_probes_free(w.probes);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/scheme.h"
 #include "explain/explain_int.h"
 #include "job/placing.h"
 
@@ -31,6 +32,15 @@ cr_code cr_scored_open(cr_job *j, const cr_scored_opts *o, char **path, cr_diag 
     CR_TRY(cr_job_placings(j, diag));
     if (cr_job_alloc(j, &err) != CR_OK) return cr_diag_err(diag, &err);
     return cr_job_load_weights(j, *path, diag);
+}
+
+const char *cr_scored_dir(const cr_job *j, const cr_config_opts *config, cr_arena *arena) {
+    cr_config_opts c = *config;
+    char file[1200];
+    const char *dir = j->root->model_dir;
+    cr_config_of_dir(&c, file);
+    if (c.asset_dir || !*dir || cr_scheme_len(dir) > 0 || !cr_path_is_dir(dir)) return NULL;
+    return cr_arena_strdup(arena, dir);
 }
 
 cr_code cr_scored_data(const cr_job *j, cr_kept_opts *o, cr_diag *diag) {

@@ -413,6 +413,8 @@ static cr_code run(work *w) {
     cr_kept_opts where;
     cr_loader *l = NULL;
     CR_TRY(reopen(w, &path));
+    w->res->checkpoint = cr_arena_strdup(w->arena, path);
+    w->res->dir = cr_scored_dir(&w->j, &w->o->config, w->arena);
     CR_TRY(cr_scored_data(&w->j, &where, w->diag));
     int64_t batch = cr_job_eval_batch(&w->j);
     cr_code code = find_tasks(w, &err);

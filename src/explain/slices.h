@@ -36,6 +36,8 @@ typedef struct cr_slices_task {
 typedef struct cr_slices {
     cr_slices_task *tasks;
     int n_tasks, n_columns;
+    const char *checkpoint;
+    const char *dir; /* the model_dir of the config, on this machine; NULL: there is none */
 } cr_slices;
 typedef struct cr_slices_opts {
     cr_config_opts config; /* its path may be a model_dir or an export */

@@ -25,6 +25,7 @@ void cr_slices_json(cr_buf *out, const cr_slices *s) {
     cr_jw_init(&w, out);
     cr_jw_obj(&w, NULL);
     cr_jw_str(&w, "kind", "slices");
+    cr_jw_str(&w, "checkpoint", s->checkpoint);
     cr_jw_arr(&w, "tasks");
     for (int t = 0; t < s->n_tasks; t++) {
         const cr_slices_task *x = &s->tasks[t];

@@ -91,13 +91,39 @@ model_config {
   losses { binary_cross_entropy {} }
 }
 `
+// importance and slices as crank importance and crank eval write them.
+function makeWhy(dir, o = {}) {
+  const r = random(o.seed ?? 7), names = o.names ?? ['user_id', 'city', 'age', 'item_id', 'clicks'], measures = [['auc', 0.79, 'positives'], ['binary_cross_entropy', 0.36, '']]
+  const unit = (kind, name, i) => {
+    const out = { kind, name, features: kind === 'feature' ? 1 : 2, used: name !== 'age', rows_shuffled: 40000 - 3000 * i, rows_removed: 50000 }
+    for (const [m] of measures) {
+      out[m] = {}
+      for (const way of ['shuffled', 'removed']) {
+        const loss = round(0.06 / (i + 1) - 0.012 + 0.004 * r()), error = round(0.0005 + 0.001 * r())
+        out[m][way] = { loss, error, low: round(loss - 1.96 * error), high: round(loss + 1.96 * error) }
+      }
+    }
+    return out
+  }
+  fs.writeFileSync(path.join(dir, 'importance.json'), JSON.stringify({ kind: 'importance', checkpoint: o.checkpoint ?? 'model.ckpt-1990', rows: 50000, more_rows: true, seed: 1,
+    measures: measures.map(([name, value, more]) => ({ name, value, rows: 50000, ...(more ? { positives: 12000, negatives: 38000 } : {}) })), units: [...names.map((n, i) => unit('feature', n, i)), unit('group', 'deep', 0)] }))
+  const figures = (rows, label, score) => ({ rows, positives: Math.round(rows * label), auc: round(0.7 + 0.1 * r()), logloss: round(0.3 + 0.1 * r()), mean_score: score, mean_label: label, calibration: round(score / label) })
+  const bins = Array.from({ length: 20 }, (_, k) => {
+    const rows = Math.round(9000 * Math.exp(-k / 4)), mean = (k + 0.5) / 20
+    return { from: k / 20, to: (k + 1) / 20, rows, positives: Math.round(rows * mean), mean_score: mean, mean_label: round(Math.min(1, mean * (0.9 + 0.2 * r()))) }
+  })
+  const values = o.values ?? ['f', 'm', '(missing)']
+  fs.writeFileSync(path.join(dir, 'slices.json'), JSON.stringify({ kind: 'slices', checkpoint: o.checkpoint ?? 'model.ckpt-1990',
+    tasks: [{ output: o.output ?? 'probs', all: figures(50000, 0.25, 0.252), calibration_error: 0.0123, bins, columns: [{ column: o.column ?? 'gender', slices: values.map((value, i) => ({ value, ...figures(30000 - 9000 * i, 0.2, 0.21) })) }] }] }))
+}
 // demo makes a folder with the kinds of runs that there are, except for a running one.
 function demo(root) {
   makeRun(path.join(root, 'shop/deepfm'), { seed: 1, project: 'shop', experiment: 'deepfm', end: 'finished', features: FEATURES, config: CONFIG(0.01, '256, 128'), quality: 0.6, day: 1 })
+  makeWhy(path.join(root, 'shop/deepfm'))
   makeRun(path.join(root, 'shop/deepfm-wide'), { seed: 2, project: 'shop', experiment: 'deepfm-wide', end: 'finished', features: FEATURES.slice(0, 1), config: CONFIG(0.02, '512, 256'), quality: 1, lr: 0.02, speed: 110000, day: 2 })
   makeRun(path.join(root, 'shop/dcn-4-ranks'), { seed: 3, project: 'shop', experiment: 'dcn-4-ranks', end: 'stopped', steps: 1400, total: 2000, ranks: 4, speed: 420000, quality: 0.4, day: 3, config: CONFIG(0.01, '256, 128') })
   makeRun(path.join(root, 'news/dssm'), { seed: 4, project: 'news', experiment: 'dssm', steps: 900, total: 2000, quality: -0.5, day: 4 })
   makeRun(path.join(root, 'news/mmoe'), { seed: 5, project: 'news', experiment: 'mmoe', end: 'failed', steps: 300, total: 2000, quality: -0.2, day: 5, noEval: true })
 }
-module.exports = { makeRun, demo, line, random, START }
+module.exports = { makeRun, makeWhy, demo, line, random, START }
 if (require.main === module) demo(process.argv[2])

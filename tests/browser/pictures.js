@@ -10,6 +10,7 @@ const PICTURES = [
   ['board_charts', '#theme=light&focus=shop%2Fdeepfm-wide', 1280, 860],
   ['board_compare', '#theme=light&tab=compare&focus=shop%2Fdeepfm&against=shop%2Fdeepfm-wide', 1280, 620],
   ['board_features', '#theme=dark&tab=features&focus=shop%2Fdeepfm', 1280, 430],
+  ['board_why', '#theme=light&tab=why&focus=shop%2Fdeepfm', 1280, 960],
 ]
 ;(async () => {
   const [crank, out] = process.argv.slice(2), tmp = fs.mkdtempSync(path.join(os.tmpdir(), 'board-'))

@@ -6,7 +6,7 @@ const { spawn, execFileSync } = require('child_process')
 const fs = require('fs')
 const path = require('path')
 const { board, chromiumPath, freePort, launch, settled } = require('./browser.js')
-const { demo, line, makeRun, START } = require('./make_runs.js')
+const { demo, line, makeRun, makeWhy, START } = require('./make_runs.js')
 
 const [crank, tmp, update] = process.argv.slice(2)
 const root = path.resolve(__dirname, '../..')
@@ -152,6 +152,58 @@ test('tables: runs, comparison, features, checkpoints, config', async () => {
   assert.match(await text(page, '.hit'), /adagrad_optimizer/)
   await done(page)
 })
+test('why: what features are worth, slices, reliability, scores', async () => {
+  const page = await open(served.url + '#focus=shop/deepfm&tab=why')
+  await page.locator('[data-worth=auc]').waitFor()
+  assert.match(await text(page, '[data-worth=auc] h3'), /^auc lost$/)
+  assert.match(await text(page, '[data-worth=binary_cross_entropy] h3'), /gained/)
+  // both kinds with their intervals, the most worth on top, and one that is not used
+  const d = JSON.parse(fs.readFileSync(path.join(tmp, 'demo/shop/deepfm/importance.json'), 'utf8'))
+  const order = [...d.units].sort((x, y) => y.auc.shuffled.loss - x.auc.shuffled.loss).map((u) => u.name)
+  assert.deepStrictEqual(await page.locator('[data-worth=auc] .worth-name .mono').allInnerTexts(), order)
+  assert.match(await text(page, '[data-worth=auc]'), /not used/)
+  for (const part of ['.shuffled .fill', '.removed .fill', '.shuffled .span', '.removed .span']) assert.strictEqual(await page.locator('[data-worth=auc] ' + part).count(), 5, part)
+  // a bar is as long as its figure says
+  const first = d.units.find((u) => u.name === order[0]).auc, wide = await page.locator('[data-worth=auc] .fill').evaluateAll((v) => v.slice(0, 2).map((e) => e.getBoundingClientRect().width))
+  assert(Math.abs(wide[1] / wide[0] - Math.abs(first.removed.loss / first.shuffled.loss)) < 0.02, String(wide))
+  assert((await text(page, '[data-worth=auc] .worth-row >> nth=0')).includes(first.shuffled.loss.toFixed(6)))
+  const table = await text(page, '[data-table=slices]')
+  for (const word of ['gender', '(missing)', 'all', 'calibration']) assert(table.includes(word), word)
+  assert.strictEqual(await page.locator('[data-table=slices] tbody tr').count(), 4)
+  assert.strictEqual(await page.locator('[data-figure=reliability] circle').count(), 20)
+  assert.strictEqual(await page.locator('[data-figure=scores] rect').count(), 20)
+  assert.strictEqual(await page.locator('[data-do=all-units]').count(), 0)
+  await page.locator('#lang').click()
+  assert.match(await text(page, '#panel'), /特征的价值[\s\S]*分组评估[\s\S]*可靠性/)
+  await page.locator('#theme').click()
+  assert.strictEqual(await page.evaluate(() => document.documentElement.dataset.theme), 'dark')
+  await page.goto(served.url + '#focus=news/mmoe&tab=why')
+  await page.waitForFunction(() => document.querySelector('#panel')?.innerText.includes('crank importance'))
+  await done(page)
+})
+test('why: many features, and files that cannot be used', async () => {
+  const dir = path.join(tmp, 'whys'), many = Array.from({ length: 60 }, (_, i) => 'f' + i)
+  for (const name of ['many', 'broken', 'lies']) makeRun(path.join(dir, name), { seed: 6, steps: 100 })
+  makeWhy(path.join(dir, 'many'), { names: many })
+  fs.writeFileSync(path.join(dir, 'broken/importance.json'), '{"kind": "importance", "units": [')
+  fs.writeFileSync(path.join(dir, 'broken/slices.json'), '[]')
+  fs.writeFileSync(path.join(dir, 'lies/importance.json'), JSON.stringify({ kind: 'importance', checkpoint: 'c', rows: 'many', measures: [{ name: 'auc', value: {} }], units: [{ kind: 'feature', name: 'a', used: true, auc: 7 }, { kind: 'feature', name: 'b', used: true, auc: { shuffled: { loss: 'x' } } }] }))
+  fs.writeFileSync(path.join(dir, 'lies/slices.json'), JSON.stringify({ kind: 'slices', checkpoint: 'c', tasks: [{ output: 'p', all: 3, bins: [{}, { from: 5, to: -1, rows: 1e300, mean_score: 9, mean_label: -4 }], columns: [] }] }))
+  const b = await board(crank, [dir, '--port', await freePort()]), page = await open(b.url + '#focus=many&tab=why')
+  await page.locator('[data-do=all-units]').waitFor()
+  assert.strictEqual(await page.locator('[data-worth=auc] .worth-row').count(), 25)
+  await page.locator('[data-do=all-units]').click()
+  await page.waitForFunction(() => document.querySelectorAll('[data-worth=auc] .worth-row').length === 61)
+  assert.strictEqual((await hash(page)).units, '1')
+  await page.locator('[data-run=broken]').click()
+  await page.waitForFunction(() => /importance\.json[\s\S]*slices\.json/.test(document.querySelector('#panel')?.innerText ?? ''))
+  await page.locator('[data-run=lies]').click()
+  await page.locator('[data-table=slices]').waitFor()
+  assert.strictEqual(await page.locator('[data-worth=auc] .worth-row').count(), 2)
+  assert.strictEqual(await page.locator('[data-figure=reliability] circle, [data-figure=scores] rect').count(), 0)
+  await done(page)
+  await b.stop()
+})
 test('notes are kept, and a viewer who may not write is told', async () => {
   const page = await open(served.url + '#focus=shop/deepfm&tab=notes')
   const words = 'first try <img src=x onerror=alert(1)>\n第二行'
@@ -236,8 +288,9 @@ test('hostile names and values are only text', async () => {
   const bad = '"><script>alert(2)</script>'
   makeRun(path.join(dir, evil), { seed: 9, steps: 300, project: bad, experiment: "'\"<b onmouseover=alert(3)>", end: evil, more: { ['val.' + bad]: 0.5, 'val.=cmd|x': 1 },
     features: [{ name: evil, rows: 10, missing: 10, unknown: 1, constant: true }], config: `# ${bad}\nmodel_dir: "${evil}"\n` })
+  makeWhy(path.join(dir, evil), { names: [evil, bad], values: [bad, evil], column: evil, output: bad, checkpoint: evil })
   const b = await board(crank, [dir, '--port', await freePort()])
-  for (const tab of ['charts', 'table', 'compare', 'features', 'checkpoints', 'config', 'notes']) {
+  for (const tab of ['charts', 'table', 'compare', 'features', 'why', 'checkpoints', 'config', 'notes']) {
     const page = await open(b.url + '#tab=' + tab)
     await settled(page)
     assert.strictEqual(await page.locator('main img, aside img, main script, main b[onmouseover]').count(), 0)
@@ -336,6 +389,8 @@ test('a report is the page without a server', async () => {
   await page.locator('[data-run="shop/deepfm"]').click()
   await page.locator('[data-tab=features]').click()
   await page.locator('[data-table=features]').waitFor()
+  await page.locator('[data-tab=why]').click()
+  for (const part of ['[data-worth=auc] .fill', '[data-table=slices]', '[data-figure=reliability] circle', '[data-figure=scores] rect']) await page.locator(part).first().waitFor()
   await page.locator('[data-tab=compare]').click()
   await page.locator('[data-table=metrics]').waitFor()
   await page.locator('[data-tab=charts]').click()
@@ -353,7 +408,7 @@ test('a phone', async () => {
   assert(await page.locator('aside').isVisible())
   await page.locator('[data-run="shop/deepfm"]').tap()
   assert.match(await text(page, '#focus'), /deepfm/)
-  for (const tab of ['table', 'compare', 'features', 'checkpoints', 'config', 'notes']) {
+  for (const tab of ['table', 'compare', 'features', 'why', 'checkpoints', 'config', 'notes']) {
     await page.locator(`[data-tab=${tab}]`).tap()
     await settled(page)
     assert(await page.evaluate(() => document.documentElement.scrollWidth <= 390), tab)
@@ -392,7 +447,7 @@ async function compare(page, name) {
   if (share > 0.02) fs.writeFileSync(path.join(root, name + '.differs.png'), shot)
   assert(share <= 0.02, `${name}: ${(100 * share).toFixed(1)} % of the pixels differ; see ${name}.differs.png`)
 }
-const VIEWS = { light: '#theme=light', dark: '#theme=dark&axis=time&smooth=0.6', ranks: '#theme=light&focus=shop%2Fdcn-4-ranks&big=rank-memory&runs=shop%2Fdcn-4-ranks', compare: '#theme=light&tab=compare&focus=shop%2Fdeepfm&against=shop%2Fdeepfm-wide', features: '#theme=dark&tab=features&focus=shop%2Fdeepfm' }
+const VIEWS = { light: '#theme=light', dark: '#theme=dark&axis=time&smooth=0.6', ranks: '#theme=light&focus=shop%2Fdcn-4-ranks&big=rank-memory&runs=shop%2Fdcn-4-ranks', compare: '#theme=light&tab=compare&focus=shop%2Fdeepfm&against=shop%2Fdeepfm-wide', features: '#theme=dark&tab=features&focus=shop%2Fdeepfm', why: '#theme=light&tab=why&focus=shop%2Fdeepfm' }
 for (const [name, address] of Object.entries(VIEWS))
   test('picture ' + name, async () => {
     const page = await open(served.url + address, { viewport: { width: 1000, height: 700 } })

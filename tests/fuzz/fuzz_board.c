@@ -3,7 +3,8 @@
  * Nothing may crash, and every answer is JSON.
  *
  * The input is the log, up to the first NUL byte if there is one; the bytes behind it are the body
- * of a request.
+ * of a request,
+ * and the importance.json and slices.json of the run.
  */
 #include <math.h>
 #include <pthread.h>
@@ -44,7 +45,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!begun) cr_store_add(&mem_store);
     begun = true;
     mem_count_anew();
+    /* the bytes behind the log are those of the files that tell why, too */
+    const char *other = nul ? nul + 1 : "";
     if (cr_file_write("mem://b/m/train_log.jsonl", text, n, NULL) != CR_OK ||
+        cr_file_write("mem://b/m/importance.json", other, rest, NULL) != CR_OK ||
+        cr_file_write("mem://b/m/slices.json", other, rest, NULL) != CR_OK ||
         cr_board_open(&b, dirs, 1, NULL) != CR_OK)
         return 0;
     while (cr_board_follow(b, 1))

@@ -154,6 +154,26 @@ has_out "  user ...feature ..."
 has_out "  unused ...feature ...not used..."
 has_out "  clicks ...sequence..."
 grep -q '<svg xmlns=' bars.svg || fail "no picture"
+# where the JSON object goes: to model_dir for the page, not to that of an export, else where --output says; --data
+same din/importance.json din.json
+rm din/importance.json
+run crank importance export --data eval.csv --rows 100
+ends 0
+! grep -q "written for crank board" "$out" || fail "an export says that it has written"
+[ ! -e din/importance.json ] && [ ! -e export/importance.json ] || fail "an export has written importance.json"
+run crank importance din.yaml --model_dir din --data shuffled.csv --rows 100 --output there.json
+ends 0
+has_out "written for crank board: there.json"
+[ ! -e din/importance.json ] || fail "importance.json beside --output"
+run crank importance din.yaml --model_dir din --rows 100
+ends 0
+has_out "written for crank board: din/importance.json"
+rm din/importance.json
+mkdir din/importance.json
+run crank importance din.yaml --model_dir din --rows 100
+ends 0
+has_err "...din/importance.json...name a file with --output..."
+rmdir din/importance.json
 # mistakes
 run crank importance deepfm.yaml --model_dir none
 ends 1

@@ -241,5 +241,91 @@ TEST(wrong_requests) {
     CHECK(tmpdir_leave());
 }
 
+/* Asks for run 0, whose importance.json and slices.json have these texts; then the first of them is
+ * in the answer, or its name is among the damaged ones. */
+static void check_why(cr_board *b, const char *importance, const char *slices, bool ok) {
+    CHECK_INT(cr_file_write("a/importance.json", importance, strlen(importance), NULL), 0);
+    CHECK_INT(cr_file_write("a/slices.json", slices, strlen(slices), NULL), 0);
+    cr_json *j = ask(b, "GET", "/api/run", (const char *[]){"run", "0"}, NULL, 200);
+    CHECK(cr_json_is_obj(cr_json_get(j, "importance")) == ok);
+    CHECK(cr_json_is_obj(cr_json_get(j, "slices")) == ok);
+    CHECK_INT(cr_json_len(cr_json_get(j, "damaged")), ok ? 0 : 2);
+    if (ok) {
+        const cr_json *d = cr_json_get(j, "importance"),
+                      *u = cr_json_at(cr_json_get(d, "units"), 0),
+                      *w = cr_json_at(cr_json_get(u, "worth"), 0),
+                      *m = cr_json_at(cr_json_get(d, "measures"), 0),
+                      *t = cr_json_at(cr_json_get(cr_json_get(j, "slices"), "tasks"), 0);
+        CHECK(num(d, "rows") == 5 && num(cr_json_get(w, "shuffled"), "loss") == 0.5);
+        CHECK(isnan(num(cr_json_get(w, "removed"), "high")) && !cr_json_get(u, "more"));
+        CHECK_STR(cr_json_str(cr_json_get(u, "name")), "x");
+        bool auc = false;
+        CHECK(cr_json_bool(cr_json_get(m, "auc"), &auc) && auc);
+        CHECK(num(cr_json_at(cr_json_get(t, "bins"), 0), "rows") == 3);
+        CHECK_INT(cr_json_len(cr_json_get(cr_json_at(cr_json_get(t, "columns"), 0), "slices")), 1);
+    }
+    cr_json_free(j);
+}
+
+#define WORTH(name, units)                                                                         \
+    "{\"kind\": \"importance\", \"checkpoint\": \"c\", \"rows\": 5, \"measures\": [{\"name\": " name   \
+    ", \"value\": 0.7, \"positives\": 2}], \"units\": " units "}"
+#define SLICES(bins, columns)                                                                      \
+    "{\"kind\": \"slices\", \"checkpoint\": \"c\", \"tasks\": [{\"output\": \"probs\", \"all\": {}, "    \
+    "\"bins\": " bins ", \"columns\": " columns "}]}"
+
+TEST(why) {
+    if (!tmpdir_enter()) SKIP("no folder");
+    make_run("a", 50, "finished");
+    cr_board *b = open_board(".");
+    read_all(b);
+    cr_json *j = ask(b, "GET", "/api/run", (const char *[]){"run", "0"}, NULL, 200);
+    CHECK(cr_json_get(j, "importance") && !cr_json_is_obj(cr_json_get(j, "importance")));
+    CHECK_INT(cr_json_len(cr_json_get(j, "damaged")), 0);
+    cr_json_free(j);
+    /* only what the page looks for is passed on; a number that is none is null */
+    check_why(b,
+              WORTH("\"auc\"",
+                    "[{\"kind\": \"feature\", \"name\": \"x\", \"more\": [[]], \"auc\": "
+                    "{\"shuffled\": {\"loss\": 0.5}, \"removed\": {\"high\": \"y\"}}}]"),
+              SLICES("[{\"rows\": 3}]",
+                     "[{\"column\": \"c\", \"slices\": [{\"value\": \"v\", \"rows\": []}]}]"),
+              true);
+    static const char *const bad[][2] = {
+        {"", ""},
+        {"{\"kind\": \"importance\"", "[1, 2"},
+        {"[]", "null"},
+        {"{\"kind\": \"slices\", \"tasks\": []}", "{\"kind\": \"importance\"}"},
+        {WORTH("7", "[]"), SLICES("[]", "3")},
+        {WORTH("\"auc\"", "{}"), SLICES("{}", "[]")},
+        {WORTH("\"auc\"", "[3]"), SLICES("[]", "[3]")},
+        {WORTH("\"auc\"", "[{\"name\": \"x\"}]"), SLICES("[]", "[{\"slices\": [{\"rows\": 1}]}]")},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        check_why(b, bad[i][0], bad[i][1], false);
+    /* a file that would swell is refused, and one that is too long */
+    cr_buf big;
+    cr_buf_init(&big);
+    cr_buf_str(&big, "{\"kind\": \"slices\", \"checkpoint\": \"c\", \"tasks\": [");
+    for (int t = 0; t < 60; t++) {
+        cr_buf_printf(&big, "%s{\"output\": \"p\", \"columns\": [], \"bins\": [{}", t ? "," : "");
+        for (int i = 1; i < 20000; i++)
+            cr_buf_str(&big, ",{}");
+        cr_buf_str(&big, "]}");
+    }
+    cr_buf_str(&big, "]}");
+    cr_buf_char(&big, 0);
+    CHECK(big.n < (size_t)4 << 20);
+    check_why(b, "", big.data, false);
+    big.n--;
+    for (int i = 0; i < 1000000; i++)
+        cr_buf_str(&big, "  ");
+    cr_buf_char(&big, 0);
+    check_why(b, "", big.data, false);
+    cr_buf_clear(&big);
+    cr_board_close(b);
+    CHECK(tmpdir_leave());
+}
+
 TEST_MAIN(CASE(lists), CASE(series), CASE(one_run_and_two), CASE(hostile_names),
-          CASE(wrong_requests))
+          CASE(wrong_requests), CASE(why))
