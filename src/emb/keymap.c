@@ -90,8 +90,8 @@ static bool has_empty(const group *g) {
     return empty;
 }
 
-static cr_code new_slots(cr_slots *s, int64_t n, cr_err *err) {
-    int64_t behind = n / 1024 > BEHIND ? n / 1024 : BEHIND;
+static cr_code new_slots(cr_slots *s, int64_t n, int64_t behind, cr_err *err) {
+    if (behind < n / 1024) behind = n / 1024;
     size_t size = (size_t)(n + behind) * sizeof(group);
     void *p;
     CR_TRY(cr_big_alloc(&p, size, "the keys of a growing table", err));
@@ -172,15 +172,33 @@ static void give_back(cr_keymap *m) {
     m->given = done;
 }
 
-/* Moves at least n old groups, up to one that is not full. */
+/* Takes back what a sweep from group `start` on has moved, up to slot `slot` of the group where it
+ * stands: the keys were put last, so their slots can be empty again when the last goes first. */
+static void unsweep(cr_keymap *m, int64_t start, int slot) {
+    for (;; slot = GROUP) {
+        const group *g = group_of(&m->old, m->swept);
+        while (slot-- > 0) {
+            if (g->row[slot] == EMPTY || g->row[slot] == REMOVED) continue;
+            *search(&m->now, hash_of(m, g->key[slot]), g->key[slot]) = EMPTY;
+            m->now.used--;
+        }
+        if (m->swept == start) return;
+        m->swept--;
+    }
+}
+
+/* Moves at least n old groups, up to one that is not full. Nothing has moved when there is no room
+ * for a key. */
 static bool sweep(cr_keymap *m, int64_t n) {
-    int64_t end = all_groups(&m->old);
+    int64_t end = all_groups(&m->old), start = m->swept;
     for (bool empty = false; m->swept < end && (n > 0 || !empty); n--, m->swept++) {
         const group *g = group_of(&m->old, m->swept);
         empty = has_empty(g);
         for (int i = 0; i < GROUP; i++) {
             if (g->row[i] == EMPTY || g->row[i] == REMOVED) continue;
-            if (!put(&m->now, hash_of(m, g->key[i]), g->key[i], g->row[i])) return false;
+            if (put(&m->now, hash_of(m, g->key[i]), g->key[i], g->row[i])) continue;
+            unsweep(m, start, i);
+            return false;
         }
     }
     if (m->swept == end) {
@@ -200,18 +218,18 @@ static cr_code grow(cr_keymap *m, cr_err *err) {
     if (n < FIRST) n = FIRST;
     if (n < 1000) n += n / 4; /* small maps need not be lean */
     CR_ASSERT(m->old.n == 0);
-    CR_TRY(new_slots(&more, n, err));
+    CR_TRY(new_slots(&more, n, BEHIND, err));
     m->old = m->now;
     m->now = more;
     if (m->old.n == 0) free_slots(&m->old);
     return CR_OK;
 }
 
-/* Makes the map anew with more room behind the homes: keys crowd at the end. It takes a salt that
- * is very unlikely to get here. */
+/* Makes the map anew with room for all keys behind the homes: keys crowd at the end. It takes a
+ * salt that is very unlikely to get here, or ids that were chosen for it. */
 static cr_code spread(cr_keymap *m, cr_err *err) {
     cr_slots wide;
-    CR_TRY(new_slots(&wide, m->n * 2 / GROUP + FIRST, err));
+    CR_TRY(new_slots(&wide, m->n * 2 / GROUP + FIRST, m->n / GROUP + BEHIND, err));
     const cr_slots *from[] = {&m->old, &m->now};
     for (int k = 0; k < 2; k++)
         for (int64_t i = k ? 0 : m->swept; i < all_groups(from[k]); i++) {

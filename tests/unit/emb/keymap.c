@@ -127,4 +127,45 @@ TEST(no_memory) {
     cr_keymap_clear(&m);
 }
 
-TEST_MAIN(CASE(grows), CASE(keys_come_and_go), CASE(no_memory))
+/* 700 keys share the last home, which has room for 645 behind it in a map of this size: growing
+ * finds no room in the middle of a group, and the memory to make the map anew is missing at first.
+ * Every key must be there once. */
+TEST(crowded_keys) {
+    enum { CROWD = 700, OTHERS = 3000, TURNS = 20000 };
+    cr_keymap m;
+    cr_err err;
+    cr_keymap_init_mixed(&m);
+    for (int64_t i = 0; i < OTHERS; i++)
+        CHECK_INT(cr_keymap_add(&m, (uint64_t)cr_key_of(i), i, &err), 0);
+    for (int64_t i = 0; i < CROWD; i++)
+        CHECK_INT(cr_keymap_add(&m, CR_KEYS - 2 - (uint64_t)i, i, &err), 0);
+    for (int64_t i = 0; i < OTHERS; i++)
+        CHECK_INT(cr_keymap_remove(&m, (uint64_t)cr_key_of(i)), i);
+    int64_t failed = 0, wrong = 0;
+    for (int64_t i = 0; i < TURNS; i++) { /* marks make the map grow, to fewer slots than before */
+        uint64_t key = (uint64_t)cr_key_of(OTHERS + i);
+        bool swept = m.old.n > 0;
+        cr_alloc_fail_after(swept);
+        cr_code code = cr_keymap_add(&m, key, i, &err);
+        cr_alloc_fail_after(0);
+        if (code != CR_OK) {
+            CHECK(swept && m.old.n > 0);
+            failed++;
+            for (int64_t k = 0; k < CROWD; k++)
+                wrong += cr_keymap_find(&m, CR_KEYS - 2 - (uint64_t)k) != k;
+            CHECK_INT(cr_keymap_find(&m, key), -1);
+            CHECK_INT(cr_keymap_add(&m, key, i, &err), 0);
+        }
+        CHECK_INT(cr_keymap_remove(&m, key), i);
+    }
+    CHECK(failed > 3);
+    CHECK_INT(wrong, 0);
+    CHECK_INT(m.n, CROWD);
+    for (int64_t k = 0; k < CROWD; k++) {
+        CHECK_INT(cr_keymap_remove(&m, CR_KEYS - 2 - (uint64_t)k), k);
+        CHECK_INT(cr_keymap_find(&m, CR_KEYS - 2 - (uint64_t)k), -1);
+    }
+    cr_keymap_clear(&m);
+}
+
+TEST_MAIN(CASE(grows), CASE(keys_come_and_go), CASE(no_memory), CASE(crowded_keys))
