@@ -143,7 +143,6 @@ static void copy_rows(void *ctx, int64_t item, int thread) {
     char *has = cr_ps_flags(p, b, PS_WEIGHTS, sp->n, sp->v);
     for (int64_t i = q->first; i < q->first + q->n; i++) {
         bool known;
-        CR_ASSERT(b->grow || (int64_t)sp->id[i] < t->n_rows);
         const float *row =
             b->grow ? cr_grow_found(b->grow, i, &known) : cr_table_row(t, (int64_t)sp->id[i]);
         memcpy(sp->v + (size_t)i * bytes, row, bytes);
@@ -181,6 +180,20 @@ static void add_rows(void *ctx, int64_t item, int thread) {
     }
 }
 
+/* Are the ids and keys of a span rows of its block? */
+static bool lies_in(const ps_block *b, const ps_span *sp) {
+    uint32_t most = 0;
+    if (b->grows) {
+        bool out = false;
+        for (int64_t i = 0; i < sp->n; i++)
+            out |= sp->key[i] < b->sh->row || sp->key[i] >= b->sh->end;
+        return !out;
+    }
+    for (int64_t i = 0; i < sp->n; i++)
+        most = sp->id[i] > most ? sp->id[i] : most;
+    return sp->n == 0 || (int64_t)most < b->sh->end - b->sh->row;
+}
+
 /* Finds the spans of the list of rows that begins at *at of the letter, and moves *at behind it. */
 static cr_code read_spans(cr_ps *p, int from, char **at, ps_values values, cr_err *err) {
     int me = p->index[p->meet->self];
@@ -189,6 +202,8 @@ static cr_code read_spans(cr_ps *p, int from, char **at, ps_values values, cr_er
     if (!cr_ps_measure(p, me, *at, (size_t)(in->mem + in->n - *at), values, &used))
         return cr_ps_wrong(from, err);
     (void)cr_ps_lay(p, me, (const int64_t *)(const void *)*at, values, *at, p->s->span);
+    for (int k = 0; k < n_own(p); k++)
+        if (!lies_in(&own(p)[k], &p->s->span[k])) return cr_ps_wrong(from, err);
     *at += used;
     return CR_OK;
 }
