@@ -3,6 +3,7 @@
  *
  * A program runs in a process group of its own, so that the end of its time ends what it started
  * too. Its standard input is empty: a client that asks a question gets no answer and does not wait.
+ * A signal that would end crank ends the program first: a keyboard does not reach its group.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,10 +18,13 @@
 
 #include "base/file.h"
 #include "base/shown.h"
+#include "base/stop.h"
 #include "submit/submit_int.h"
 
 #define MOST  ((size_t)16 << 20) /* bytes of output that are kept */
 #define SHORT 20.0               /* seconds for a question such as --version */
+#define SLICE 200                /* milliseconds between two looks at the stop flag */
+#define GRACE 2.0                /* seconds from SIGTERM to SIGKILL */
 
 extern char **environ;
 
@@ -30,14 +34,40 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Reads until the other end is closed; false: the time is over. */
+/* ---- signals ---- */
+
+static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+#define N_ENDS (sizeof ends / sizeof *ends)
+
+static void on_end(int sig) {
+    (void)sig;
+    cr_stop_requested = 1;
+}
+
+/* While a program runs, signals set the flag; what is ignored (nohup) stays so. */
+static void watch(struct sigaction *old) {
+    struct sigaction sa = {.sa_handler = on_end};
+    sigemptyset(&sa.sa_mask);
+    for (size_t i = 0; i < N_ENDS; i++)
+        if (sigaction(ends[i], NULL, &old[i]) == 0 && old[i].sa_handler == SIG_DFL)
+            (void)sigaction(ends[i], &sa, NULL);
+}
+
+static void unwatch(const struct sigaction *old) {
+    for (size_t i = 0; i < N_ENDS; i++)
+        (void)sigaction(ends[i], &old[i], NULL);
+}
+
+/* ---- the program ---- */
+
+/* Reads until the other end is closed; false: the time is over, or a signal came. */
 static bool read_all(int fd, double until, cr_buf *out) {
     char part[4096];
     for (;;) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
         double left = until - now();
-        if (until > 0 && left <= 0) return false;
-        int ready = poll(&p, 1, until > 0 ? (int)(1000 * left) + 1 : -1);
+        if (cr_stop_requested || (until > 0 && left <= 0)) return false;
+        int ready = poll(&p, 1, until > 0 && 1000 * left < SLICE ? (int)(1000 * left) + 1 : SLICE);
         if (ready < 0 && errno != EINTR) return true;
         if (ready <= 0) continue;
         ssize_t k = read(fd, part, sizeof part);
@@ -47,20 +77,33 @@ static bool read_all(int fd, double until, cr_buf *out) {
     }
 }
 
-/* Waits for the end; false: the time is over. */
+/* Waits for the end; false: the time is over, or a signal came that was not there before. */
 static bool wait_end(pid_t pid, double until, int *status) {
+    int before = cr_stop_requested;
     for (;;) {
-        pid_t k = waitpid(pid, status, until > 0 ? WNOHANG : 0);
+        pid_t k = waitpid(pid, status, WNOHANG);
         if (k == pid || (k < 0 && errno != EINTR)) return true;
-        if (until > 0 && now() >= until) return false;
+        if (cr_stop_requested != before || (until > 0 && now() >= until)) return false;
         if (k == 0) nanosleep(&(struct timespec){.tv_nsec = 10 * 1000 * 1000}, NULL);
     }
+}
+
+/* Ends the program: after a signal it has a moment to leave by itself. */
+static void end(pid_t pid, bool stay, bool gently, int *status) {
+    pid_t whom = stay ? pid : -pid;
+    if (gently) {
+        (void)kill(whom, SIGTERM);
+        if (wait_end(pid, now() + GRACE, status)) return;
+    }
+    (void)kill(whom, SIGKILL);
+    (void)wait_end(pid, 0, status);
 }
 
 cr_code cr_client_run(cr_arena *a, const cr_client_opts *o, cr_ran *out, cr_err *err) {
     posix_spawn_file_actions_t f;
     posix_spawnattr_t attr;
     sigset_t none;
+    struct sigaction old[N_ENDS];
     int fd[2] = {-1, -1}, status = 0;
     pid_t pid;
     *out = (cr_ran){.exit_code = -1, .out = ""};
@@ -80,11 +123,13 @@ cr_code cr_client_run(cr_arena *a, const cr_client_opts *o, cr_ran *out, cr_err 
     posix_spawn_file_actions_addopen(&f, 0, "/dev/null", O_RDONLY, 0);
     if (!o->pass) posix_spawn_file_actions_adddup2(&f, fd[1], 1);
     if (!o->pass && o->merged) posix_spawn_file_actions_adddup2(&f, fd[1], 2);
+    watch(old);
     int e = posix_spawnp(&pid, o->argv[0], &f, &attr, o->argv, environ);
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&f);
     if (fd[1] >= 0) close(fd[1]);
     if (e != 0) {
+        unwatch(old);
         if (fd[0] >= 0) close(fd[0]);
         return cr_fail(err, CR_EIO, "cannot start %s: %s; is it installed and on PATH?",
                        cr_shown(a, o->argv[0]), strerror(e));
@@ -94,14 +139,16 @@ cr_code cr_client_run(cr_arena *a, const cr_client_opts *o, cr_ran *out, cr_err 
     cr_buf_init(&text);
     out->late = fd[0] >= 0 && !read_all(fd[0], until, &text);
     if (!out->late) out->late = !wait_end(pid, until, &status);
-    if (out->late) {
-        (void)kill(o->stay ? pid : -pid, SIGKILL);
-        (void)wait_end(pid, 0, &status);
-    }
+    out->stopped = out->late && cr_stop_requested;
+    if (out->late) end(pid, o->stay, out->stopped, &status);
+    unwatch(old);
     if (fd[0] >= 0) close(fd[0]);
     if (WIFEXITED(status)) out->exit_code = WEXITSTATUS(status);
     if (text.n) out->out = cr_arena_strndup(a, text.data, text.n);
     cr_buf_clear(&text);
+    if (out->stopped && !o->stay)
+        return cr_fail(err, CR_ESTOP, "stopped by a signal, and %s was ended",
+                       cr_shown(a, o->argv[0]));
     return CR_OK;
 }
 

@@ -62,6 +62,12 @@ bool cr_folder_has(const cr_submit *s, const char *name) {
     return false;
 }
 
+/* Neither a pipe nor a device, whose reading may never end. */
+static bool is_readable(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, R_OK) == 0;
+}
+
 void cr_folder_add(cr_submit *s, const char *path, cr_loc at) {
     cr_err err;
     cr_upload u = {.path = path, .name = cr_path_base(path)};
@@ -83,6 +89,13 @@ void cr_folder_add(cr_submit *s, const char *path, cr_loc at) {
     }
     if (cr_file_size(path, &u.size, &err) != CR_OK) {
         cr_submit_wrong(s, at, "files: %s: %s", cr_shown(s->a, path), err.msg);
+        return;
+    }
+    if (!is_readable(path)) {
+        cr_submit_wrong(s, at,
+                        "files: %s is no file that you may read, so it cannot be copied; run "
+                        "'chmod u+r' on it, or leave it out",
+                        cr_shown(s->a, path));
         return;
     }
     if (s->n_files == s->cap_files) {
@@ -116,9 +129,14 @@ static void add_word(cr_submit *s, const char *word, cr_loc at) {
 void cr_folder_files(cr_submit *s, const cr_conf_node *list) {
     if (!list) return;
     if (list->kind == CR_NODE_LIST) {
-        for (size_t i = 0; i < list->n; i++)
+        for (size_t i = 0; i < list->n; i++) {
             if (list->v[i].val->kind == CR_NODE_SCALAR)
                 add_word(s, list->v[i].val->text, list->v[i].at);
+            else
+                cr_submit_wrong(s, list->v[i].at,
+                                "files: a part of the list is no text; write "
+                                "names and globs: [a.txt, \"part*\"]");
+        }
         return;
     }
     if (list->kind != CR_NODE_SCALAR) {
@@ -139,6 +157,10 @@ cr_code cr_folder_make(cr_submit *s, cr_err *err) {
                               "wait a minute, or remove it");
         return cr_io_fail(err, s->dir, "make the folder", errno);
     }
+    return CR_OK;
+}
+
+cr_code cr_folder_copy(cr_submit *s, cr_err *err) {
     for (int i = 0; i < s->n_files; i++) {
         cr_buf text;
         cr_buf_init(&text);

@@ -1,7 +1,8 @@
 /*
  * here.c - see here.h. run.sh is started in a session of its own, so that it outlives the shell of
  * the person who submits it; its number is the job's id. It leaves its exit code in `exit_code`,
- * and its output in job.log.
+ * and its output in job.log. The system gives numbers of processes again, so a process is the job
+ * only when it runs the run.sh of this folder; another one is never signalled.
  */
 #include "submit/here.h"
 
@@ -22,35 +23,43 @@ static cr_code write_all(cr_submit *s, const char *line, const char *prepare, cr
     CR_TRY(cr_folder_put(s, "run.sh", b, err));
     cr_buf_str(b, "#!/bin/sh\n# job.sh - starts the job; run it again after changes: sh job.sh\n"
                   "cd \"$(dirname \"$0\")\" || exit 1\n"
-                  "if [ -s .answer ] && kill -0 \"$(cat .answer)\" 2>/dev/null; then\n"
+                  "if [ -s .answer ] && [ \"$(sh .jobs.sh state \"$(cat .answer)\")\" = RUNNING ]; "
+                  "then\n"
                   "    echo \"the job runs already, as process $(cat .answer)\" >&2\n"
                   "    exit 1\n"
                   "fi\n"
                   "rm -f exit_code\n");
     cr_buf_str(b, prepare);
-    cr_buf_str(b, "setsid sh run.sh >>job.log 2>&1 </dev/null &\necho $! >.answer\ncat .answer\n");
+    cr_buf_str(b, "setsid sh \"$(pwd -P)/run.sh\" >>job.log 2>&1 </dev/null &\necho $! "
+                  ">.answer\ncat .answer\n");
     CR_TRY(cr_folder_put(s, "job.sh", b, err));
     cr_buf_str(b, "#!/bin/sh\n# .jobs.sh VERB ID - what 'crank jobs' asks about the job\n"
+                  "# Another process may have got the number of one that has ended.\n"
+                  "runs() {\n"
+                  "    [ ! -s exit_code ] && tr '\\0' '\\n' 2>/dev/null <\"/proc/$1/cmdline\" |\n"
+                  "        grep -qxF \"$(pwd -P)/run.sh\"\n"
+                  "}\n"
                   "case $1 in\n"
                   "state)\n"
                   "    if [ -s exit_code ] && [ \"$(cat exit_code)\" -eq 0 ]; then echo COMPLETED\n"
                   "    elif [ -s exit_code ]; then echo \"FAILED\"\n"
-                  "    elif kill -0 \"$2\" 2>/dev/null; then echo RUNNING\n"
+                  "    elif runs \"$2\" 2>/dev/null; then echo RUNNING\n"
                   "    else echo LOST; fi\n"
                   "    ;;\n"
                   "logs) cat job.log ;;\n"
                   "follow)\n"
                   "    tail -n +1 -f job.log &\n"
                   "    tail=$!\n"
-                  "    trap 'kill $tail' INT TERM\n"
-                  "    while [ ! -s exit_code ] && kill -0 \"$2\" 2>/dev/null; do sleep 0.2; done\n"
+                  "    trap 'kill $tail; exit 130' INT TERM\n"
+                  "    while runs \"$2\" 2>/dev/null; do sleep 0.2; done\n"
                   "    sleep 0.5\n"
                   "    kill $tail\n"
                   "    ;;\n"
                   "stop)\n"
+                  "    runs \"$2\" 2>/dev/null || { echo \"the job does not run\" >&2; exit 1; }\n"
                   "    kill -TERM \"$2\"\n"
                   "    for i in $(seq 600); do\n"
-                  "        kill -0 \"$2\" 2>/dev/null || exit 0\n"
+                  "        runs \"$2\" 2>/dev/null || exit 0\n"
                   "        sleep 0.1\n"
                   "    done\n"
                   "    kill -KILL \"-$2\"\n"

@@ -80,17 +80,16 @@ static const char *starter(cr_submit *s, const char *exact, const char *plain) {
 }
 
 typedef struct variables {
-    cr_submit *s;
     cr_buf *out;
     bool open;
+    int n;
 } variables;
 
 static void pass(void *ctx, const char *name, const char *value) {
     variables *v = ctx;
-    if (v->open)
-        cr_buf_printf(v->out, " -x %s", name);
-    else
-        cr_buf_printf(v->out, " -genv %s %s", name, cr_sh(v->s->a, value));
+    (void)value; /* run.sh exports it: a command line would show it to everybody */
+    cr_buf_printf(v->out, "%s%s", v->open ? " -x " : v->n ? "," : " -genvlist ", name);
+    v->n++;
 }
 
 static const char *mpi_line(cr_submit *s, const keys *k) {
@@ -115,7 +114,7 @@ static const char *mpi_line(cr_submit *s, const keys *k) {
                       dir, cr_sh(s->a, k->ssh));
         if (*k->interface) cr_buf_printf(&b, " -iface %s", cr_sh(s->a, k->interface));
     }
-    variables v = {s, &b, open};
+    variables v = {&b, open, 0};
     cr_place_each(s, pass, &v);
     cr_buf_printf(&b, " %s %s --threads %lld", cr_place_crank(s, s->dir), cr_place_words(s, s->dir),
                   (long long)k->threads_per_rank);
@@ -200,7 +199,9 @@ static cr_code write_all(cr_submit *s, cr_buf *b, cr_err *err) {
         line = starts(k, "ssh") ? ssh_line(s, k)
                                 : cr_arena_printf(s->a, "sh %s/node.sh 0", cr_sh(s->a, s->dir));
         for (size_t i = 1; starts(k, "none") && i < hosts_of(k)->n; i++)
-            cr_buf_printf(b, "echo 'on %s run: sh %s/node.sh %zu' >&2\n", host(k, i), s->dir, i);
+            cr_buf_printf(b, "echo %s >&2\n",
+                          cr_sh(s->a, cr_arena_printf(s->a, "on %s run: sh %s/node.sh %zu",
+                                                      host(k, i), cr_sh(s->a, s->dir), i)));
     }
     return cr_here_write(s, line, b->data, err);
 }

@@ -13,8 +13,10 @@
 #include "submit/submit_int.h"
 
 /* Names of the files that crank writes itself. */
-static const char *const own[] = {"job.sh", "job.sbatch",   "node.sh",  "hostfile", "job.ini",
-                                  "secret", "crank.tar.gz", "job.yaml", "bin",      NULL};
+static const char *const own[] = {"job.sh",  "run.sh",    "job.sbatch", "node.sh",      "hostfile",
+                                  "job.ini", "secret",    "job.yaml",   "crank.tar.gz", "bin",
+                                  "job.log", "exit_code", ".answer",    ".jobs.sh",     ".job.ini",
+                                  ".stage",  NULL};
 
 static bool is_one_of(const char *text, const char *a, const char *b, const char *c) {
     return strcmp(text, a) == 0 || strcmp(text, b) == 0 || (c && strcmp(text, c) == 0);

@@ -65,11 +65,43 @@ static void directive(cr_buf *b, const char *name, const char *value) {
     if (*value) cr_buf_printf(b, "#SBATCH --%s=%s\n", name, value);
 }
 
+/* A value of a directive as one word: sbatch knows double quotes and backslashes, and takes `#` for
+ * the begin of a comment. */
+static const char *one_word(cr_arena *a, const char *text) {
+    if (!strpbrk(text, " \t\"'\\#")) return text;
+    cr_buf b;
+    cr_buf_init(&b);
+    cr_buf_char(&b, '"');
+    for (; *text; text++) {
+        if (strchr("\"\\", *text)) cr_buf_char(&b, '\\');
+        cr_buf_char(&b, *text);
+    }
+    cr_buf_char(&b, '"');
+    const char *out = cr_arena_strdup(a, b.data);
+    cr_buf_clear(&b);
+    return out;
+}
+
+/* Slurm replaces %j and its like in the name of the output; a % of the folder is doubled. */
+static const char *output(cr_submit *s) {
+    cr_buf b;
+    cr_buf_init(&b);
+    for (const char *p = s->dir; *p; p++) {
+        if (*p == '%') cr_buf_char(&b, '%');
+        cr_buf_char(&b, *p);
+    }
+    cr_buf_str(&b, "/job-%j.out");
+    const char *out = one_word(s->a, b.data);
+    if (out == b.data) out = cr_arena_strdup(s->a, out);
+    cr_buf_clear(&b);
+    return out;
+}
+
 static void script(cr_submit *s, cr_buf *b) {
     const keys *k = s->keys;
     const cr_conf_node *v = cr_unboxed(k->options);
     cr_buf_str(b, "#!/bin/bash\n");
-    directive(b, "job-name", s->name);
+    directive(b, "job-name", one_word(s->a, s->name));
     cr_buf_printf(b,
                   "#SBATCH --nodes=%lld\n#SBATCH --ntasks-per-node=1\n"
                   "#SBATCH --cpus-per-task=%lld\n",
@@ -88,7 +120,7 @@ static void script(cr_submit *s, cr_buf *b) {
     cr_buf_str(b, "#SBATCH --open-mode=append\n");
     if (k->signal_seconds > 0)
         cr_buf_printf(b, "#SBATCH --signal=B:USR1@%lld\n", (long long)k->signal_seconds);
-    cr_buf_printf(b, "#SBATCH --output=%s/job-%%j.out\n", s->dir);
+    directive(b, "output", output(s));
     for (size_t i = 0; v && v->kind == CR_NODE_LIST && i < v->n; i++)
         cr_buf_printf(b, "#SBATCH %s\n", v->v[i].val->text);
     cr_place_env(s, b);
@@ -137,7 +169,7 @@ static cr_code write_all(cr_submit *s, cr_buf *b, cr_err *err) {
                "do sleep 1; done\n"
                "    tail -n +1 -f \"job-$2.out\" &\n"
                "    tail=$!\n"
-               "    trap 'kill $tail' INT TERM\n"
+               "    trap 'kill $tail; exit 130' INT TERM\n"
                "    while [ -n \"$(squeue -h -j \"$2\" 2>/dev/null)\" ]; do sleep 1; done\n"
                "    sleep 1\n"
                "    kill $tail\n"

@@ -19,8 +19,11 @@
 
 #include "base/file.h"
 #include "base/shown.h"
+#include "base/stop.h"
 #include "dialect/list.h"
 #include "submit/list.h"
+
+#define MOST_NAME 200 /* bytes of a job's name: a date and .json follow it in names of files */
 
 #define ENTRY(b) &cr_backend_##b,
 static const cr_backend *const types[] = {CR_BACKENDS(ENTRY) NULL};
@@ -149,7 +152,12 @@ static cr_code call_client(cr_submit *s, const char **id, cr_err *err) {
     char *argv[] = {sh, job, NULL};
     cr_ran ran = {0};
     cr_client_opts o = {.dir = s->dir, .argv = argv, .timeout_s = s->o->timeout_s};
-    CR_TRY(cr_client_run(s->a, &o, &ran, err));
+    cr_code code = cr_client_run(s->a, &o, &ran, err);
+    if (code == CR_ESTOP)
+        return cr_fail_at(err, CR_ESTOP, ((cr_loc){s->dir, 0, 0}),
+                          "job.sh was ended by a signal; the cluster may have taken the job all "
+                          "the same, so look at its list before you run 'sh job.sh' there again");
+    CR_TRY(code);
     for (const char *p = ran.out; *p;) {
         size_t n = strcspn(p, "\n");
         cr_submit_say(s, "%s", cr_shown(s->a, cr_arena_strndup(s->a, p, n)));
@@ -174,19 +182,31 @@ static cr_code call_client(cr_submit *s, const char **id, cr_err *err) {
     return CR_OK;
 }
 
+static cr_code fill_folder(cr_submit *s, cr_err *err) {
+    cr_bundle_result b;
+    CR_TRY(cr_folder_copy(s, err));
+    cr_submit_say(s, "The task submission folder is generated at %s", cr_shown(s->a, s->dir));
+    if (s->private) cr_submit_say(s, "the folder holds secrets: only you can read it (mode 0700)");
+    if (s->bundle)
+        CR_TRY(cr_bundle_make(s->a, cr_path_join(s->a, s->dir, "crank.tar.gz"), &b, err));
+    cr_submit_say(s, "before_submit");
+    return s->type->write(s, err);
+}
+
+/* The folder is there whole or not at all: a part of it would look like a job. */
+static cr_code write_folder(cr_submit *s, cr_err *err) {
+    cr_err ignored;
+    CR_TRY(cr_folder_make(s, err));
+    cr_code code = fill_folder(s, err);
+    if (code != CR_OK) (void)!cr_rmtree(s->dir, &ignored);
+    return code;
+}
+
 static cr_code write_and_call(cr_submit *s, cr_submit_result *res, cr_err *err) {
     const char *id = NULL;
     if (s->type->show) s->type->show(s);
-    CR_TRY(cr_folder_make(s, err));
+    CR_TRY(write_folder(s, err));
     res->folder = s->dir;
-    cr_submit_say(s, "The task submission folder is generated at %s", s->dir);
-    if (s->private) cr_submit_say(s, "the folder holds secrets: only you can read it (mode 0700)");
-    if (s->bundle) {
-        cr_bundle_result b;
-        CR_TRY(cr_bundle_make(s->a, cr_path_join(s->a, s->dir, "crank.tar.gz"), &b, err));
-    }
-    cr_submit_say(s, "before_submit");
-    CR_TRY(s->type->write(s, err));
     cr_code code = s->o->dry_run ? CR_OK : call_client(s, &id, err);
     cr_err keep;
     if (cr_jobs_keep(s, id ? id : "", &keep) != CR_OK)
@@ -216,15 +236,26 @@ static const char *folder_name(cr_submit *s) {
 
 /* A name is a part of a path, of file names and of command lines. */
 static void check_name(cr_submit *s) {
+    const cr_conf_node *root = s->doc.root, *n = cr_conf_find(root, "job_name");
+    if (!n) n = cr_conf_find(cr_conf_find(root, "submit"), "job_name");
+    cr_loc at = n ? n->at : root->at;
     if (!s->name || !*s->name) {
-        cr_submit_wrong(s, s->doc.root->at, "job_name is empty; give the job a name");
+        cr_submit_wrong(s, at, "job_name is empty; give the job a name");
         s->name = "job";
-    } else if (strchr(s->name, '/') || s->name[0] == '.' || s->name[0] == '-') {
-        cr_submit_wrong(s, s->doc.root->at,
-                        "job_name '%s' names the folder of the job, so it has no '/' and begins "
-                        "with a letter or a digit",
-                        cr_shown(s->a, s->name));
+        return;
     }
+    const char *shown = cr_shown(s->a, s->name);
+    if (strlen(s->name) > MOST_NAME)
+        cr_submit_wrong(s, at,
+                        "job_name has %zu bytes, and the folder of the job is called after it; "
+                        "choose a name of %d bytes at most",
+                        strlen(s->name), MOST_NAME);
+    else if (strchr(s->name, '/') || s->name[0] == '.' || s->name[0] == '-' || shown != s->name)
+        cr_submit_wrong(s, at,
+                        "job_name '%s' names the folder of the job, so it has no '/', no line "
+                        "break or other control character, and begins neither with '.' nor with "
+                        "'-'; choose another one",
+                        shown);
 }
 
 cr_code cr_submit_run(const cr_submit_opts *o, cr_submit_result *res, cr_arena *a, cr_diag *diag) {
@@ -254,6 +285,10 @@ cr_code cr_submit_run(const cr_submit_opts *o, cr_submit_result *res, cr_arena *
         cr_check_all(&s);
     }
     cr_code code = diag->n_errors ? cr_diag_code(diag) : CR_OK;
+    if (code == CR_OK && cr_stop_requested) {
+        code = cr_fail(&err, CR_ESTOP, "stopped by a signal; nothing was written");
+        cr_diag_add(diag, CR_SEV_ERROR, err.code, err.at, "%s", err.msg);
+    }
     if (code == CR_OK) {
         s.dir = folder_name(&s);
         code = write_and_call(&s, res, &err);

@@ -130,8 +130,9 @@ const char *cr_own_program(cr_arena *a);
 void cr_folder_files(cr_submit *s, const cr_conf_node *list);
 void cr_folder_add(cr_submit *s, const char *path, cr_loc at);
 bool cr_folder_has(const cr_submit *s, const char *name);
-/* cr_folder_make makes the folder and copies the files. */
+/* cr_folder_make makes the folder; cr_folder_copy copies the files into it. */
 CR_CHECKED cr_code cr_folder_make(cr_submit *s, cr_err *err);
+CR_CHECKED cr_code cr_folder_copy(cr_submit *s, cr_err *err);
 /* cr_folder_put writes one file of it, readable by others only when the folder is, and empties
  * text. */
 CR_CHECKED cr_code cr_folder_put(cr_submit *s, const char *name, cr_buf *text, cr_err *err);
@@ -149,11 +150,13 @@ CR_CHECKED cr_code cr_secret_find(cr_submit *s, cr_secret *v, int n);
 /* ---- client.c ---- */
 typedef struct cr_ran {
     int exit_code; /* -1: a signal ended it */
-    bool late;     /* it was ended after the time */
+    bool late;     /* it was ended after the time, or by our signal */
+    bool stopped;  /* it was a signal */
     const char *out;
 } cr_ran;
 /* cr_client_run runs a program in dir (NULL: here) and reads its output; merged: its errors too.
- * pass: its output is ours. CR_EIO when it cannot be started. */
+ * pass: its output is ours. CR_EIO when it cannot be started. CR_ESTOP when a signal came, which
+ * has ended it; not with stay, where it got the signal itself. */
 typedef struct cr_client_opts {
     const char *dir;
     char *const *argv;
