@@ -55,8 +55,9 @@ static cr_code show(cr_ui *ui, const cr_job_record *j) {
     const char *state = *j->id ? cr_jobs_state(&ui->arena, j, &why) : "not submitted";
     cr_ui_say("job        %s\nstate      %s\nbackend    %s\nsubmitted  %s\nfolder     %s\n"
               "config     %s\n",
-              *j->id ? j->id : "-", state, j->backend, j->submitted, j->folder, j->config);
-    if (*j->commit) cr_ui_say("commit     %s\n", j->commit);
+              *j->id ? cr_shown(&ui->arena, j->id) : "-", state, j->backend, j->submitted,
+              cr_shown(&ui->arena, j->folder), cr_shown(&ui->arena, j->config));
+    if (*j->commit) cr_ui_say("commit     %s\n", cr_shown(&ui->arena, j->commit));
     if (why) CR_WARN("%s", why);
     if (*j->id && cr_jobs_ask(&ui->arena, j, "logs", &log, &err) == CR_OK) {
         int64_t step = cr_jobs_last_step(log);

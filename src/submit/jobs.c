@@ -25,36 +25,6 @@ static const char *jobs_dir(cr_arena *a) {
     return cr_arena_printf(a, "%s/.crank/jobs", home && *home ? home : ".");
 }
 
-cr_code cr_jobs_keep(cr_submit *s, const char *id, cr_err *err) {
-    char stamp[32];
-    struct timespec t;
-    struct tm local;
-    cr_buf text;
-    cr_jw w;
-    clock_gettime(CLOCK_REALTIME, &t);
-    localtime_r(&t.tv_sec, &local);
-    strftime(stamp, sizeof stamp, "%Y-%m-%d %H:%M:%S", &local);
-    const char *dir = jobs_dir(s->a), *config = cr_path_dir(s->a, s->o->config.path);
-    const char *commit = cr_client_line(s->a, config, "git rev-parse HEAD");
-    cr_buf_init(&text);
-    cr_jw_init(&w, &text);
-    cr_jw_obj(&w, NULL);
-    cr_jw_str(&w, "id", id);
-    cr_jw_str(&w, "backend", s->type->name);
-    cr_jw_str(&w, "folder", s->dir);
-    cr_jw_str(&w, "config", cr_path_join(s->a, s->here, s->o->config.path));
-    cr_jw_str(&w, "commit", commit ? commit : "");
-    cr_jw_str(&w, "submitted", stamp);
-    cr_jw_str(&w, "nanoseconds", cr_arena_printf(s->a, "%09ld", t.tv_nsec));
-    cr_jw_end(&w);
-    cr_buf_char(&text, '\n');
-    const char *name = cr_arena_printf(s->a, "%s.json", cr_path_base(s->dir));
-    cr_code code = cr_mkdirs(dir, err);
-    if (code == CR_OK) code = cr_file_write(cr_path_join(s->a, dir, name), text.data, text.n, err);
-    cr_buf_clear(&text);
-    return code;
-}
-
 static const char *text_of(cr_arena *a, const cr_json *j, const char *key) {
     const char *t = cr_json_str(cr_json_get(j, key));
     return t ? cr_arena_strdup(a, t) : "";
@@ -95,11 +65,52 @@ static bool read_record(cr_arena *a, const char *dir, const char *name, cr_job_r
                                .commit = text_of(a, j, "commit"),
                                .submitted = text_of(a, j, "submitted"),
                                .nanoseconds = text_of(a, j, "nanoseconds")};
+        out->file = cr_arena_strdup(a, name);
+        if (*out->folder) out->name = cr_path_base(out->folder);
         out->id = newest_id(a, out);
     }
     cr_json_free(j);
     cr_buf_clear(&b);
     return ok;
+}
+
+/* The name of the record's file: jobs of other folders may have the same name and minute. */
+static const char *file_of(cr_submit *s, const char *dir) {
+    const char *name = cr_path_base(s->dir), *file = cr_arena_printf(s->a, "%s.json", name);
+    cr_job_record other;
+    for (int i = 2; read_record(s->a, dir, file, &other) && strcmp(other.folder, s->dir) != 0; i++)
+        file = cr_arena_printf(s->a, "%s.%d.json", name, i);
+    return file;
+}
+
+cr_code cr_jobs_keep(cr_submit *s, const char *id, cr_err *err) {
+    char stamp[32];
+    struct timespec t;
+    struct tm local;
+    cr_buf text;
+    cr_jw w;
+    clock_gettime(CLOCK_REALTIME, &t);
+    localtime_r(&t.tv_sec, &local);
+    strftime(stamp, sizeof stamp, "%Y-%m-%d %H:%M:%S", &local);
+    const char *dir = jobs_dir(s->a), *config = cr_path_dir(s->a, s->o->config.path);
+    const char *commit = cr_client_line(s->a, config, "git rev-parse HEAD");
+    cr_buf_init(&text);
+    cr_jw_init(&w, &text);
+    cr_jw_obj(&w, NULL);
+    cr_jw_str(&w, "id", id);
+    cr_jw_str(&w, "backend", s->type->name);
+    cr_jw_str(&w, "folder", s->dir);
+    cr_jw_str(&w, "config", cr_path_join(s->a, s->here, s->o->config.path));
+    cr_jw_str(&w, "commit", commit ? commit : "");
+    cr_jw_str(&w, "submitted", stamp);
+    cr_jw_str(&w, "nanoseconds", cr_arena_printf(s->a, "%09ld", t.tv_nsec));
+    cr_jw_end(&w);
+    cr_buf_char(&text, '\n');
+    cr_code code = cr_mkdirs(dir, err);
+    if (code == CR_OK)
+        code = cr_file_write(cr_path_join(s->a, dir, file_of(s, dir)), text.data, text.n, err);
+    cr_buf_clear(&text);
+    return code;
 }
 
 static int by_time(const void *x, const void *y) {
@@ -131,6 +142,11 @@ cr_code cr_jobs_find(cr_arena *a, const char *what, cr_job_record *out, cr_err *
         len--;
     const char *base = cr_path_base(cr_arena_strndup(a, what, len));
     for (int i = n - 1; i >= 0; i--) {
+        if (!cr_path_is_dir(what) || !cr_same_file(what, v[i].folder)) continue;
+        *out = v[i];
+        return CR_OK;
+    }
+    for (int i = n - 1; i >= 0; i--) {
         if (strcmp(what, "last") != 0 && strcmp(what, v[i].id) != 0 && strcmp(base, v[i].name) != 0)
             continue;
         *out = v[i];
@@ -154,8 +170,8 @@ static cr_code ask(cr_arena *a, const cr_job_record *j, const char *verb, bool p
     if (!cr_path_exists(cr_path_join(a, j->folder, ".jobs.sh")))
         return cr_fail_at(err, CR_EIO, ((cr_loc){j->folder, 0, 0}),
                           "the folder of the job is gone, so its client cannot be asked; remove "
-                          "%s/%s.json to forget the job",
-                          jobs_dir(a), j->name);
+                          "%s/%s to forget the job",
+                          jobs_dir(a), j->file);
     if (!*j->id)
         return cr_fail_at(err, CR_EUSAGE, ((cr_loc){j->folder, 0, 0}),
                           "the client gave this job no id; 'sh job.sh' in the folder submits it");

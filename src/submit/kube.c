@@ -194,14 +194,15 @@ void cr_kube_role(cr_submit *s, cr_buf *b, const cr_kube_pod *p) {
 
 /* Splits words that cr_sh has quoted. */
 const char *const *cr_kube_words(cr_submit *s, const char *const *first, const char *behind) {
-    const char **out = CR_NEW_N(s->a, const char *, 1024);
-    int n = 0;
+    const char *p = cr_arena_printf(s->a, "%s%s", cr_place_words(s, MOUNT), behind);
+    int64_t n = 0, most = (int64_t)strlen(p) + 1;
     cr_buf b;
     cr_buf_init(&b);
-    for (; first[n]; n++)
-        out[n] = first[n];
-    const char *p = cr_arena_printf(s->a, "%s%s", cr_place_words(s, MOUNT), behind);
-    while (*p && n < 1023) {
+    while (first[n])
+        n++;
+    const char **out = CR_NEW_N(s->a, const char *, n + most + 1);
+    memcpy(out, first, sizeof *out * (size_t)n);
+    while (*p) {
         bool quoted = false;
         cr_buf_reset(&b);
         cr_buf_str(&b, "");

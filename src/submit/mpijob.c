@@ -58,7 +58,6 @@ typedef struct variables {
 static void pass(void *ctx, const char *name, const char *value) {
     variables *x = ctx;
     (void)value;
-    if (x->n > 60) return;
     x->v[x->n++] = "-x";
     x->v[x->n++] = name;
 }
@@ -68,7 +67,8 @@ static cr_code write_files(cr_submit *s, cr_err *err) {
     bool open = strcmp(k->mpi_implementation, "OpenMPI") == 0;
     int64_t ranks = (k->nodes + k->run_launcher_as_worker) * k->ranks_per_node;
     const char *n = cr_arena_printf(s->a, "%lld", (long long)ranks);
-    const char **first = CR_NEW_N(s->a, const char *, 80);
+    const cr_conf_node *env = cr_unboxed(k->env);
+    const char **first = CR_NEW_N(s->a, const char *, (env ? 2 * (int64_t)env->n : 0) + 16);
     variables x = {s, first, 0};
     first[x.n++] = open ? "mpirun" : "mpiexec";
     if (open) first[x.n++] = "--allow-run-as-root";

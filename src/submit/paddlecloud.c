@@ -305,6 +305,12 @@ static void check_paths(cr_submit *s, const cr_cloud_keys *k) {
         if (strstr(v[i].text, "://"))
             cr_submit_wrong(s, cr_conf_at(c, v[i].key),
                             "%s has a scheme, which fs_name says; write the path alone", v[i].key);
+    for (size_t i = 0; i <= sizeof v / sizeof *v; i++) {
+        bool path = i < sizeof v / sizeof *v;
+        const char *key = path ? v[i].key : "fs_name";
+        if (strpbrk(path ? v[i].text : c->fs_name, "\n\r"))
+            cr_submit_wrong(s, cr_conf_at(c, key), "%s holds a line break; remove it", key);
+    }
     if (!*c->output_path)
         cr_submit_warn(s, cr_conf_at(c, "output_path"),
                        "Job output_path not set! Please check your backend yaml.");

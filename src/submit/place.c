@@ -22,8 +22,18 @@ static bool is_one_of(const char *text, const char *a, const char *b, const char
     return strcmp(text, a) == 0 || strcmp(text, b) == 0 || (c && strcmp(text, c) == 0);
 }
 
+/* Is it a variable such as AWS_SECRET_ACCESS_KEY or HADOOP_TOKEN? The folder holds its value. */
+static bool is_secret(const char *name) {
+    static const char *const parts[] = {"SECRET",     "PASSW", "TOKEN",
+                                        "ACCESS_KEY", "UGI",   "CREDENTIAL"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strcasestr(name, parts[i])) return true;
+    return false;
+}
+
 static void check_env(cr_submit *s, const cr_place_conf *p) {
     const cr_conf_node *env = cr_unboxed(p->env);
+    bool secret = false;
     if (!env) return;
     if (env->kind != CR_NODE_MAP) {
         cr_submit_wrong(s, env->at, "env is a map: {NAME: value}");
@@ -36,7 +46,15 @@ static void check_env(cr_submit *s, const cr_place_conf *p) {
             env->v[i].val->kind != CR_NODE_SCALAR || strpbrk(env->v[i].val->text, "\n\r"))
             cr_submit_wrong(s, env->v[i].at, "env: '%s' is no variable with a text of one line",
                             cr_shown(s->a, name));
+        else if (is_secret(name))
+            secret = true;
     }
+    if (secret) s->private = true;
+    if (secret && !cr_owner_only(s->o->backend))
+        cr_submit_warn(s, env->at,
+                       "env holds a secret, and others on this machine can read %s; run 'chmod 600 "
+                       "%s'",
+                       s->o->backend, s->o->backend);
 }
 
 static void check_args(cr_submit *s, const cr_place_conf *p) {
@@ -129,7 +147,7 @@ const char *cr_place_words(cr_submit *s, const char *base) {
         add(s, &b, p->model_dir);
     }
     for (int i = 0; i < s->o->config.n_set; i++) {
-        add(s, &b, s->paddle ? "-o" : "--set");
+        add(s, &b, "--set");
         add(s, &b, s->o->config.set[i]);
     }
     if (args && args->kind == CR_NODE_SCALAR) cr_buf_printf(&b, " %s", args->text);

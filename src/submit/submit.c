@@ -142,6 +142,13 @@ static bool read_config(cr_submit *s) {
     if (cr_conf_load(&s->conf, s->o->config.path, s->diag) != CR_OK) return false;
     s->paddle = cr_dialect_paddle.sign(&s->conf) != NULL;
     s->config_name = cr_path_base(s->o->config.path);
+    if (s->paddle && s->o->config.n_set) {
+        cr_submit_wrong(s, CR_NOWHERE,
+                        "--set %s does not reach the nodes, which run a config of PaddleRec; edit "
+                        "%s",
+                        cr_shown(s->a, s->o->config.set[0]), cr_shown(s->a, s->o->config.path));
+        s->config.n_set = 0;
+    }
     return true;
 }
 

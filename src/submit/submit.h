@@ -34,6 +34,7 @@ CR_CHECKED cr_code cr_submit_run(const cr_submit_opts *o, cr_submit_result *res,
 /* What crank knows about a submitted job, from the folder of jobs (jobs.c). */
 typedef struct cr_job_record {
     const char *name; /* of the folder: deepfm_202601311200 */
+    const char *file; /* of this record, in the folder of jobs */
     const char *id;   /* the newest that the client gave; "": none */
     const char *backend, *folder, *config, *commit;
     const char *submitted, *nanoseconds; /* a second, and the rest of it */

@@ -1,0 +1,144 @@
+# crank submit with strange names and paths, files that cannot be copied, a full disk, Ctrl-C, numbers of processes that are used again
+
+tiny_config
+tiny_data
+export CRANK_JOBS_DIR="$PWD/jobs"
+backend() { printf 'backend: %s\nmodel_dir: out\nbinary: path\ncrank: /opt/crank\n' "$1"; }
+try() { run crank submit tiny.yaml -b b.yaml --no-check "$@"; }
+
+# ---- names ----
+for name in '"a\nb"' '"\u0007"' '"a/b"' .a; do
+    { backend local && printf "job_name: %s\n" "$name"; } >b.yaml
+    try --dry-run
+    ends 2
+    has_err "b.yaml:5:11: job_name '...' names the folder of the job, so it has no '/', no line break ..."
+done
+{ backend local && printf 'job_name: %s\n' "$(printf '%0250d' 0)"; } >b.yaml
+try --dry-run
+ends 2
+has_err "b.yaml:5:11: job_name has 250 bytes, ...; choose a name of 200 bytes at most"
+strange="100%j 'q\" # \$(touch made)"
+mkdir "$strange"
+cp tiny.yaml train.csv eval.csv "$strange"
+cd "$strange"
+for kind in local slurm 'hosts\nstart: none\nhosts: [host0, host1]' 'hosts\nstart: mpich\nhosts: [host0]'; do
+    { backend "$kind" && printf 'job_name: "a $(touch made)%s b"\nenv: {ONE: "1 2", TWO: x}\n' "'"; } | sed 's/\\n/\n/g' >b.yaml
+    try --dry-run
+    ends 0
+    for f in a*/*.sh a*/.jobs.sh; do sh -n "$f" || fail "$f of $kind"; done
+    case $kind in
+    slurm)
+        grep -qxF "#SBATCH --job-name=\"a \$(touch made)' b\"" a*/job.sbatch || fail "$(cat a*/job.sbatch)"
+        grep -qxF "#SBATCH --output=\"$(echo "$PWD" | sed 's/%/%%/; s/"/\\"/')/$(echo a*)/job-%j.out\"" a*/job.sbatch || fail "$(cat a*/job.sbatch)"
+        ;;
+    *none*) sed -n '/^echo .on host1/p' a*/job.sh | sh 2>line && grep -q "^on host1 run: sh '.*/node.sh 1$" line || fail "$(cat line)" ;;
+    # ps shows the command line of mpiexec, but not the variables
+    *mpich*) grep -q -- ' -genvlist ONE,TWO ' a*/run.sh || fail "$(cat a*/run.sh)" ;;
+    esac
+    is_gone made
+    rm -rf a*
+done
+cd ..
+
+# ---- files that cannot be copied are told before anything is written ----
+mkfifo pipe
+echo 'echo mine' >run.sh
+{ backend local && echo 'files: [pipe, run.sh, {a: b}]'; } >b.yaml
+try --dry-run
+ends 2
+has_err "b.yaml:5:9: files: pipe is no file that you may read, ..."
+has_err "b.yaml:5:8: files has run.sh, a name that the submission writes itself; rename it"
+has_err "b.yaml:5:23: files: a part of the list is no text; ..."
+is_gone crank_2*
+
+# ---- a disk that is full: no half folder stays ----
+if (ulimit -f 8 && ! head -c 100000 /dev/zero >big) 2>/dev/null; then
+    head -c 100000 /dev/zero >big
+    { backend local && echo 'files: [big]'; } >b.yaml
+    run sh -c 'ulimit -f 8 && exec crank submit tiny.yaml -b b.yaml --no-check --dry-run'
+    ends 1
+    has_err "...big: cannot write: ..."
+    is_gone crank_2*
+fi
+
+# ---- Ctrl-C ends the client too, and the folder stays ----
+mkdir bin
+PATH=$PWD/bin:$PATH
+cat >bin/sbatch <<'END'
+#!/bin/sh
+[ "$1" = --version ] && exec echo "slurm-wlm 22.05"
+echo $$ >"$CASE_DIR/client"
+exec sleep 1000
+END
+chmod +x bin/sbatch
+{ backend slurm && echo 'job_name: held'; } >b.yaml
+for signal in INT TERM; do
+    rm -rf held_2* "$CASE_DIR/client"
+    # a shell starts background programs with SIGINT ignored; env gives it back
+    env --default-signal=INT crank submit tiny.yaml -b b.yaml --no-check >"$out" 2>"$err" &
+    pid=$!
+    until [ -s "$CASE_DIR/client" ]; do sleep 0.05; done
+    kill -$signal $pid
+    code=0
+    wait $pid || code=$?
+    [ $code -eq 1 ] || fail "$signal: exit code $code"
+    has_err "...held_...: job.sh was ended by a signal; the cluster may have taken the job all the same, ..."
+    # it ends on its own; a zombie waits for a parent that asks for its exit code
+    while grep -q '^State:[[:space:]]*[^ZX]' "/proc/$(cat "$CASE_DIR/client")/status" 2>/dev/null; do sleep 0.05; done
+    [ -f held_2*/job.sbatch ] || fail "the folder is gone"
+done
+
+# ---- another process with the number of a job that has ended is left alone ----
+rm -rf crank_2*
+backend local >b.yaml
+try --dry-run
+ends 0
+sleep 1000 &
+echo $! >"$(echo crank_2*)/.answer"
+run crank jobs show last
+has_out "state      LOST"
+run crank jobs stop last
+ends 1
+has_err "the job does not run"
+kill $! || fail "the other process was ended"
+
+# ---- jobs of the same name and minute in two folders are two jobs ----
+rm -rf jobs crank_2*
+until [ "$(ls -d one/crank_2* two/crank_2* 2>/dev/null | sed 's,.*/,,' | uniq -d)" ]; do
+    rm -rf jobs one two
+    for d in one two; do
+        mkdir $d
+        cp tiny.yaml b.yaml $d
+        (cd $d && crank submit tiny.yaml -b b.yaml --no-check --dry-run >"$out" 2>"$err") || fail "$d"
+    done
+done
+run crank jobs list
+[ "$(grep -c crank_2 "$out")" -eq 2 ] || fail "$(cat "$out")"
+for d in one two; do
+    run crank jobs show $d/crank_2*/
+    has_out "folder     $PWD/$d/crank_..."
+done
+
+# ---- variables that hold keys: the folder is for its owner alone ----
+{ backend local && echo 'env: {AWS_SECRET_ACCESS_KEY: hush}'; } >b.yaml
+chmod 644 b.yaml
+rm -rf crank_2*
+try --dry-run
+ends 0
+has_err "b.yaml:5:6: warning: env holds a secret, and others on this machine can read b.yaml; run 'chmod 600 b.yaml'"
+has_out "the folder holds secrets: only you can read it (mode 0700)"
+[ "$(stat -c %a crank_2*)" = 700 ] || fail "the folder can be read by others"
+[ "$(stat -c %a crank_2*/run.sh)" = 600 ] || fail "run.sh can be read by others"
+if grep -q hush "$out" "$err"; then fail "the key is shown"; fi
+
+# ---- PaddleCloud: edits of crank's keys, and a value of two lines in config.ini ----
+. "$CLI/submit/backends.sh"
+paddle_config cpu ps '{workspace}/train_data'
+standin paddlecloud
+backend_mpi | sed 's,files: .*,files: config.yaml,; s,"/user/out","/user/out\\nfs_name=other",' >c.yaml
+chmod 600 c.yaml
+run crank submit config.yaml -b c.yaml --dry-run --set train_config.num_epochs=7
+ends 2
+has_err "crank submit: --set train_config.num_epochs=7 does not reach the nodes, which run a config of PaddleRec; edit config.yaml"
+has_err "c.yaml:...: output_path holds a line break; remove it"
+is_gone ctr_2*
