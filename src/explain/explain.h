@@ -62,7 +62,9 @@ void cr_importance_svg(cr_buf *out, const cr_importance *r, int measure);
 
 /* ---- why.c ---- */
 typedef struct cr_why_part {
-    const char *kind;  /* "feature", "sequence"; between models "table rows" or "layer" */
+    /* "feature", "sequence", or "id": one of several ids of a feature; between models "table rows"
+     * or "layer" */
+    const char *kind;
     const char *name;  /* of the feature, or of the layer's parameters up to the last dot */
     const char *value; /* ids and numbers of the row; "" between models */
     double part;

@@ -6,7 +6,8 @@
  * to the difference. The parts shown are means over several orders and their reverses, which still
  * add up (an estimate of Shapley's values).
  *
- *   one row:     features come into a row without values, one after the other
+ *   one row:     features come into a row without values, one after the other, and of a list of
+ *                ids one id after the other
  *   two rows:    features of the second row become those of the first
  *   two models:  vectors of features and dense layers of the first model become those of the second
  */
@@ -16,6 +17,8 @@
 #include "base/json.h"
 #include "data/load/shuffle.h"
 #include "explain/explain_int.h"
+
+#define MAX_IDS 256 /* of a list that is taken apart */
 
 /* A thing that is replaced. */
 typedef struct thing {
@@ -28,6 +31,8 @@ typedef struct thing {
     } * v;
     int n;
     double part;
+    int64_t n_ids; /* of a list whose ids have parts of their own; 0: it has none */
+    double *id_part;
 } thing;
 
 typedef struct work {
@@ -41,7 +46,7 @@ typedef struct work {
     cr_model_work *run[2], *mixer;
     cr_node *out[2];
     thing *things;
-    int n_things;
+    int n_things, n_steps; /* steps of an order: every thing, and every id of a list */
     int64_t *order;
     /* two models: by node of the first one, the values of both and the mixture */
     float **val[2], **mixed;
@@ -149,6 +154,21 @@ static bool reaches(const work *w, const cr_unit *u) {
     return is;
 }
 
+/* How many ids the unit has in a row, if they can come one after the other: it is one list (and its
+ * rows of a table with a map), and no sequence; else 0. */
+static int64_t ids_of(const work *w, const cr_unit *u, int64_t row) {
+    int64_t n = -1;
+    for (int i = 0; i < u->n_parts; i++) {
+        if (u->parts[i].part != CR_KEPT_IDS) return 0;
+        const cr_jagged *j = &cr_kept_all(w->kept[0])->sparse[u->parts[i].at];
+        if (j->steps || !j->off) return 0;
+        int64_t m = j->off[row + 1] - j->off[row];
+        if (n >= 0 && m != n) return 0;
+        n = m;
+    }
+    return n > 1 && n <= MAX_IDS ? n : 0;
+}
+
 static void list_features(work *w, cr_unit_list *all) {
     bool two = w->o->n_rows == 2;
     *all = cr_units_make(&w->j[0], true, w->arena);
@@ -169,6 +189,9 @@ static void list_features(work *w, cr_unit_list *all) {
         thing *t = &w->things[w->n_things++];
         *t = (thing){.kind = x->kind, .name = x->name, .unit = x};
         t->value = value_of(w, x, w->o->rows[0]);
+        t->n_ids = two ? 0 : ids_of(w, x, w->o->rows[0]);
+        t->id_part = CR_NEW_N(w->arena, double, t->n_ids + 1);
+        w->n_steps += t->n_ids ? (int)t->n_ids : 1;
         if (two)
             t->value =
                 cr_arena_printf(w->arena, "%s | %s", t->value, value_of(w, x, w->o->rows[1]));
@@ -202,9 +225,42 @@ static void next_order(work *w, int k) {
     }
 }
 
-/* Row i of the batch of an order has the first i things in place. */
+/* The order of the n ids of a list: shuffled, and the reverse of that, as the things are. */
+static int64_t *id_order(work *w, int64_t n, int k) {
+    int64_t *v = CR_NEW_N(w->arena, int64_t, n);
+    cr_shuffle_items(v, n, k / 2 > 0, w->o->seed, k / 2);
+    for (int64_t i = 0; k % 2 && i < n / 2; i++) {
+        int64_t t = v[i];
+        v[i] = v[n - 1 - i];
+        v[n - 1 - i] = t;
+    }
+    return v;
+}
+
+/* Row first + k of the list keeps the first k ids of the order; rows behind have all n. */
+static void thin(work *w, cr_jagged *j, int64_t rows, int64_t first, const int64_t *order,
+                 int64_t n) {
+    int64_t *ids = CR_NEW_N(w->arena, int64_t, j->n_ids + 1), at = 0;
+    int32_t *off = CR_NEW_N(w->arena, int32_t, rows + 1);
+    float *weight = j->w ? CR_NEW_N(w->arena, float, j->n_ids + 1) : NULL;
+    bool *in = CR_NEW_N(w->arena, bool, n);
+    for (int64_t i = 0; i < rows; i++) {
+        int64_t k = i - first;
+        if (k > 0 && k <= n) in[order[k - 1]] = true;
+        for (int64_t q = j->off[i]; q < j->off[i + 1]; q++) {
+            if (k < n && !in[q - j->off[i]]) continue;
+            ids[at] = j->ids[q];
+            if (weight) weight[at] = j->w[q];
+            at++;
+        }
+        off[i + 1] = (int32_t)at;
+    }
+    *j = (cr_jagged){.off = off, .ids = ids, .w = weight, .n_ids = at};
+}
+
+/* Row i of the batch of an order has the things of its first i steps in place. */
 static cr_code run_order(work *w, int k, cr_taken *taken, cr_err *err) {
-    int n = w->n_things + 1;
+    int n = w->n_steps + 1;
     int64_t *rows = CR_NEW_N(w->arena, int64_t, n), **from;
     from = CR_NEW_N(w->arena, int64_t *, n);
     cr_unit_sources s = cr_unit_sources_new(w->kept[0], w->arena);
@@ -212,21 +268,34 @@ static cr_code run_order(work *w, int k, cr_taken *taken, cr_err *err) {
     next_order(w, k);
     for (int i = 0; i < n; i++)
         rows[i] = w->o->rows[0];
-    for (int at = 0; at < w->n_things; at++) {
-        int64_t t = w->order[at];
+    int64_t *first = CR_NEW_N(w->arena, int64_t, w->n_things + 1), **ids, at = 0;
+    ids = CR_NEW_N(w->arena, int64_t *, w->n_things + 1);
+    for (int p = 0; p < w->n_things; p++) {
+        int64_t t = w->order[p], n_ids = w->things[t].n_ids;
+        first[t] = at;
         from[t] = CR_NEW_N(w->arena, int64_t, n);
         for (int i = 0; i < n; i++)
             from[t][i] = i > at ? w->o->rows[0] : base;
         cr_unit_from(w->things[t].unit, &s, from[t]);
+        if (n_ids) ids[t] = id_order(w, n_ids, k);
+        at += n_ids ? n_ids : 1;
     }
     cr_sources src = {.n = n, .rows = rows, .ids = s.ids, .seqs = s.seqs, .dense = s.dense};
     CR_TRY(cr_kept_take(w->kept[0], &src, taken, err));
+    for (int t = 0; t < w->n_things; t++)
+        for (int i = 0; ids[t] && i < w->things[t].unit->n_parts; i++)
+            thin(w, &taken->b.sparse[w->things[t].unit->parts[i].at], n, first[t], ids[t],
+                 w->things[t].n_ids);
     CR_TRY(run_rows(w->run[0], &taken->b, err));
     const float *y = cr_work_val(w->run[0]->w, w->out[0]);
-    for (int at = 0; at < w->n_things; at++)
-        w->things[w->order[at]].part += (double)y[at + 1] - (double)y[at];
+    for (int t = 0; t < w->n_things; t++) {
+        const float *z = y + first[t];
+        if (!ids[t]) w->things[t].part += (double)z[1] - (double)z[0];
+        for (int64_t q = 0; q < w->things[t].n_ids; q++)
+            w->things[t].id_part[ids[t][q]] += (double)z[q + 1] - (double)z[q];
+    }
     w->res->from = (double)y[0];
-    w->res->to = (double)y[w->n_things];
+    w->res->to = (double)y[w->n_steps];
     return CR_OK;
 }
 
@@ -238,7 +307,7 @@ static cr_code explain_rows(work *w, cr_err *err) {
     w->order = CR_NEW_N(w->arena, int64_t, w->n_things + 1);
     cr_plan_opts po = {.graph = &w->j[0].model->graph,
                        .mode = CR_EVAL,
-                       .max_rows = w->n_things + 1,
+                       .max_rows = w->n_steps + 1,
                        .lanes = 1,
                        .outputs = (const cr_node *const *)&w->out[0],
                        .n_outputs = 1};
@@ -434,20 +503,32 @@ static cr_code explain_models(work *w, cr_err *err) {
 
 /* ---- results ---- */
 
+/* Puts a part among the others, the largest first. */
+static double add_part(cr_why *r, cr_why_part p) {
+    int k = r->n_parts++;
+    for (; k > 0 && fabs(p.part) > fabs(r->parts[k - 1].part); k--)
+        r->parts[k] = r->parts[k - 1];
+    r->parts[k] = p;
+    return p.part;
+}
+
 static void give(work *w) {
     cr_why *r = w->res;
-    r->n_parts = w->n_things;
-    r->parts = CR_NEW_N(w->arena, cr_why_part, w->n_things + 1);
+    r->parts = CR_NEW_N(w->arena, cr_why_part, w->n_things + w->n_steps + 1);
     double sum = 0;
     for (int i = 0; i < w->n_things; i++) {
         const thing *t = &w->things[i];
         cr_why_part p = {t->kind, cr_arena_strdup(w->arena, t->name), t->value,
                          t->part / w->o->orders};
-        sum += p.part;
-        int k = i;
-        for (; k > 0 && fabs(p.part) > fabs(r->parts[k - 1].part); k--)
-            r->parts[k] = r->parts[k - 1];
-        r->parts[k] = p;
+        if (t->n_ids == 0) sum += add_part(r, p);
+        for (int64_t q = 0; q < t->n_ids; q++) {
+            const cr_jagged *j = &cr_kept_all(w->kept[0])->sparse[t->unit->parts[0].at];
+            p.kind = "id";
+            p.value = cr_arena_printf(w->arena, "%lld",
+                                      (long long)j->ids[j->off[w->o->rows[0]] + q]);
+            p.part = t->id_part[q] / w->o->orders;
+            sum += add_part(r, p);
+        }
     }
     r->residual = r->to - r->from - sum;
     const cr_batch *all = cr_kept_all(w->kept[0]);

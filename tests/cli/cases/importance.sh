@@ -143,6 +143,24 @@ r = json.load(open("mmoe.json"))
 assert [m["name"] for m in r["measures"]] == ["auc_ctr", "auc_cvr", "binary_cross_entropy_ctr", "binary_cross_entropy_cvr"]
 END
 python3 truth.py || fail "the truth"
+# slices of a model with two tasks: each task as the evaluation has it
+run crank eval mmoe.yaml --model_dir mmoe --slice user --slice_values 3 --eval_result_filename all.txt
+ends 0
+has_out "probs_ctr"
+has_out "probs_cvr"
+cat >tasks.py <<'END'
+import csv, json
+r = {t["output"]: t for t in json.load(open("mmoe/slices.json"))["tasks"]}
+assert sorted(r) == ["probs_ctr", "probs_cvr"], list(r)
+rows = list(csv.DictReader(open("eval.csv")))
+e = json.loads(open("mmoe/all.txt").read().split("\n")[-2])
+for task, label in (("ctr", "label"), ("cvr", "buy")):
+    t = r["probs_" + task]
+    assert t["all"]["positives"] == sum(x[label] == "1" for x in rows) == sum(b["positives"] for b in t["bins"]), t
+    assert abs(t["all"]["auc"] - e["auc_" + task]) < 1e-9, (t["all"], e)
+    assert t["all"]["rows"] == len(rows) == sum(s["rows"] for s in t["columns"][0]["slices"]), t
+END
+python3 tasks.py || fail "slices of two tasks"
 # the table, the picture, an export, fewer rows, the value of the evaluation itself
 run crank export din.yaml --model_dir din --export_dir export
 ends 0

@@ -98,12 +98,29 @@ cp "$out" many.json
 cat >linear.py <<'END'
 import json
 a, b = (json.load(open(f)) for f in ("linear.1", "many.json"))
-of = lambda r: {p["name"]: p["part"] for p in r["parts"]}
+of = lambda r: {(p["name"], p["value"]): p["part"] for p in r["parts"]}
 x, y = of(a), of(b)
 assert x.keys() == y.keys() and all(abs(x[k] - y[k]) < 1e-5 for k in x), (x, y)
-assert all(x[k] == 0 for k in ("clicks__item", "clicks__price") if k in x), x
+assert all(x[k] == 0 for k in x if k[0] in ("clicks__item", "clicks__price")), x
 END
 python3 linear.py || fail "the linear model"
+# a list of ids has a part for each of them, which in a linear model is the same in every row
+cat >ids.py <<'END'
+import csv, json, subprocess
+rows = [r["tags"].split("|") for r in csv.DictReader(open("eval.csv"))]
+def parts(model, row):
+    r = json.loads(subprocess.run(["crank", "why", model, "--row", str(row), "--json", "-q"], check=True, stdout=subprocess.PIPE).stdout)
+    assert abs(r["to"] - r["from"] - sum(p["part"] for p in r["parts"])) < 1e-9, r
+    return [p for p in r["parts"] if p["name"] == "tags"]
+several = next(i for i, t in enumerate(rows) if len(set(t)) > 1)
+found = parts("linear", several)
+assert sorted(p["value"] for p in found) == sorted(rows[several]) and all(p["kind"] == "id" for p in found), (rows[several], found)
+for p in found:
+    alone = parts("linear", rows.index([p["value"]]))
+    assert len(alone) == 1 and alone[0]["kind"] == "feature" and abs(alone[0]["part"] - p["part"]) < 1e-5, (alone, p)
+assert len(parts("din", several)) == len(rows[several])
+END
+python3 ids.py || fail "the ids of a list"
 # two checkpoints: table rows and layers
 set -- $(ls -d din/model.ckpt-*)
 [ $# -eq 2 ] || fail "$# checkpoints"
