@@ -26,17 +26,17 @@ learn sync
 sync=$auc
 awk -v a="$sync" 'BEGIN { exit !(a > 0.7) }' || fail "sync learns nothing: $sync"
 for strategy in half_async async geo; do
-    learn $strategy --set train_config.servers.k_steps=10
+    # a short queue: on a busy machine gradients in a long one become too old for these learning rates
+    learn $strategy --set train_config.servers.k_steps=10 --set train_config.servers.send_queue_size=1
     near "$auc"
     [ $strategy = geo ] || has_err "...$strategy: staleness of gradients in batches: ..."
     has_err "...$strategy: servers were busy ... % of the round, at most ... %: ... ms per pull, ... ms per push"
 done
-# a worker that is slow from its 20th step on: the other one does not wait, and the slow one's gradients are old
-learn async --set train_config.num_epochs=1
-fast=$(most)
+# a worker that is slow from its 20th step on: the other one does not wait and makes many steps in one of it, so the slow one's gradients are old.
+# With two workers that wait for each other none is older than 2. (A run without a slow worker is no measure: on a busy machine one always is.)
 slow="env CRANK_TEST_KILL=step:20:SLOW CRANK_TEST_KILL_IF=RANK=1"
 learn async --set train_config.num_epochs=1
-[ "$(most)" -gt "$fast" ] || fail "a slow worker makes gradients no older: $(most), and $fast without"
+[ "$(most)" -ge 5 ] || fail "a slow worker's gradients are at most $(most) batches old"
 # a slow server: all go on, and the queue holds the workers back
 slow="env CRANK_TEST_KILL=push:20:SLOW CRANK_TEST_KILL_IF=RANK=2"
 learn async --set train_config.num_epochs=1 --set train_config.servers.send_queue_size=2
