@@ -8,6 +8,7 @@
  * its folder as it is. UCX, below MPICH, loads its modules from the folder `ucx` beside it, so that
  * folder goes along.
  */
+#include <errno.h>
 #include <gnu/libc-version.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 
 #include "base/file.h"
 #include "base/self.h"
+#include "base/shown.h"
 #include "submit/submit_int.h"
 
 static const char script[] =
@@ -110,9 +112,11 @@ const char *cr_own_program(cr_arena *a) {
     return cr_self_start(self) ? cr_arena_strdup(a, self) : "crank";
 }
 
-/* Writes crank, bin and lib of the folder as a tarball; the same files give the same bytes. */
+/* Writes crank, bin and lib of the folder as a tarball; the same files give the same bytes. The
+ * tarball is there whole or as it was. */
 static cr_code pack(cr_arena *a, const char *top, const char *path, cr_bundle_result *res,
                     cr_err *err) {
+    char *part = cr_arena_printf(a, "%s.part-%ld", path, (long)getpid());
     char *argv[] = {"tar",
                     "--sort=name",
                     "--mtime=@0",
@@ -123,7 +127,7 @@ static cr_code pack(cr_arena *a, const char *top, const char *path, cr_bundle_re
                     "-C",
                     cr_arena_strdup(a, top),
                     "-czf",
-                    cr_arena_strdup(a, path),
+                    part,
                     "crank",
                     "bin",
                     "lib",
@@ -133,9 +137,12 @@ static cr_code pack(cr_arena *a, const char *top, const char *path, cr_bundle_re
     setenv("GZIP", "-n1", 1);
     cr_code code = cr_client_run(a, &o, &ran, err);
     unsetenv("GZIP");
+    if (code == CR_OK && (ran.late || ran.exit_code != 0))
+        code = cr_fail(err, CR_EIO, "tar could not write %s: %.200s", path,
+                       ran.late ? "it took too long" : cr_shown(a, ran.out));
+    if (code == CR_OK && rename(part, path) != 0) code = cr_io_fail(err, path, "write", errno);
+    if (code != CR_OK) (void)unlink(part);
     CR_TRY(code);
-    if (ran.exit_code != 0)
-        return cr_fail(err, CR_EIO, "tar could not write %s: %.200s", path, ran.out);
     return cr_file_size(path, &res->bytes, err);
 }
 

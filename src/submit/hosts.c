@@ -88,8 +88,10 @@ typedef struct variables {
 static void pass(void *ctx, const char *name, const char *value) {
     variables *v = ctx;
     (void)value; /* run.sh exports it: a command line would show it to everybody */
-    cr_buf_printf(v->out, "%s%s", v->open ? " -x " : v->n ? "," : " -genvlist ", name);
-    v->n++;
+    if (v->open)
+        cr_buf_printf(v->out, " -x %s", name);
+    else if (v->n++ == 0)
+        cr_buf_str(v->out, " -genvall"); /* -genvlist would leave out all others */
 }
 
 static const char *mpi_line(cr_submit *s, const keys *k) {

@@ -51,6 +51,16 @@ static void check_volumes(cr_submit *s, const cr_kube_conf *k) {
     }
 }
 
+/* The files become keys of a ConfigMap. */
+static void check_keys(cr_submit *s) {
+    static const char fits[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
+    for (int i = 0; i < s->n_files; i++)
+        if (strspn(s->files[i].name, fits) != strlen(s->files[i].name))
+            cr_submit_wrong(s, (cr_loc){s->files[i].path, 0, 0},
+                            "Kubernetes takes letters, digits, '-', '_' and '.' in names of files; "
+                            "rename it");
+}
+
 void cr_kube_check(cr_submit *s, const char *suffix, int64_t last) {
     static const char *const clean[] = {"None", "Running", "All", NULL};
     static const char *const pull[] = {"", "Always", "IfNotPresent", "Never", NULL};
@@ -70,6 +80,7 @@ void cr_kube_check(cr_submit *s, const char *suffix, int64_t last) {
     check_one(s, "clean_pod_policy", k->clean_pod_policy, clean, "None, Running or All");
     check_one(s, "image_pull_policy", k->image_pull_policy, pull, "Always, IfNotPresent or Never");
     check_volumes(s, k);
+    check_keys(s);
     if (cr_client_path(s->a, "kubectl") &&
         !cr_client_line(s->a, NULL, "kubectl config current-context"))
         cr_submit_warn(

@@ -193,8 +193,8 @@ void cr_place_env(cr_submit *s, cr_buf *out) {
 void cr_place_prepare(cr_submit *s, cr_buf *out, bool secret) {
     if (s->bundle)
         cr_buf_str(out, "# the program, out of the bundle\n"
-                        "[ -x bin/crank ] || { mkdir -p bin && tar xzf crank.tar.gz -C bin; } || "
-                        "exit 1\n");
+                        "[ -x bin/crank ] || { rm -rf bin.part && mkdir bin.part && tar xzf "
+                        "crank.tar.gz -C bin.part && mv bin.part bin; } || exit 1\n");
     if (secret)
         cr_buf_str(out, "# the nodes of this job know each other by it\n"
                         "[ -s secret ] || (umask 077 && head -c 32 /dev/urandom | base64 "

@@ -33,7 +33,7 @@ for kind in local slurm 'hosts\nstart: none\nhosts: [host0, host1]' 'hosts\nstar
         ;;
     *none*) sed -n '/^echo .on host1/p' a*/job.sh | sh 2>line && grep -q "^on host1 run: sh '.*/node.sh 1$" line || fail "$(cat line)" ;;
     # ps shows the command line of mpiexec, but not the variables
-    *mpich*) grep -q -- ' -genvlist ONE,TWO ' a*/run.sh || fail "$(cat a*/run.sh)" ;;
+    *mpich*) grep -q -- ' -genvall /opt/crank' a*/run.sh || fail "$(cat a*/run.sh)" ;;
     esac
     is_gone made
     rm -rf a*
@@ -60,6 +60,27 @@ if (ulimit -f 8 && ! head -c 100000 /dev/zero >big) 2>/dev/null; then
     has_err "...big: cannot write: ..."
     is_gone crank_2*
 fi
+
+# ---- a bundle is written whole or not at all ----
+echo old >b.tar.gz
+mkdir full
+printf '#!/bin/sh\nuntil [ "$1" = -czf ]; do shift; done\necho half >"$2"\necho "No space left on device"\nexit 2\n' >full/tar
+chmod +x full/tar
+PATH=$PWD/full:$PATH run crank bundle -o b.tar.gz
+ends 1
+has_err "...tar could not write ...b.tar.gz: No space left on device..."
+echo old >wanted
+same wanted b.tar.gz
+is_gone b.tar.gz.part*
+
+# ---- names of files that Kubernetes does not take ----
+cp tiny.yaml 'ti ny.yaml'
+{ backend mpijob | grep -v binary && printf 'image: i\njob_name: x\nfiles: ["a=b"]\n'; } >b.yaml
+touch 'a=b'
+run crank submit 'ti ny.yaml' -b b.yaml --no-check --dry-run
+ends 2
+has_err "ti ny.yaml: Kubernetes takes letters, digits, '-', '_' and '.' in names of files; rename it"
+has_err "a=b: Kubernetes takes letters, ..."
 
 # ---- Ctrl-C ends the client too, and the folder stays ----
 mkdir bin
