@@ -14,8 +14,7 @@
 #include "base/rng.h"
 #include "emb/grow_int.h"
 
-#define MIN_ROWS 1024
-#define SOME     64 /* rows that are searched at a time */
+#define SOME 64 /* rows that are searched at a time */
 static const char what[] = "rows of a table with an accessor";
 
 static int64_t width_x(const cr_grow *g) {
@@ -36,8 +35,9 @@ static uint64_t stream_of(const cr_grow *g, int64_t key) {
 
 static cr_code new_brief(cr_grow *g, int64_t *row, cr_err *err) {
     grow_brief *b = g->brief;
-    if (b->n_unused > 0) {
-        *row = GROW_BRIEF + b->unused[--b->n_unused];
+    if (b->unused.n > 0) {
+        *row = GROW_BRIEF + b->unused.row;
+        grow_take_record(&b->rows, &b->unused);
         return CR_OK;
     }
     if (b->n_made > CR_KEYMAP_ROWS - GROW_BRIEF)
@@ -45,10 +45,13 @@ static cr_code new_brief(cr_grow *g, int64_t *row, cr_err *err) {
                        "table %s is full: it has %lld rows in this process; use more ranks, or "
                        "shrink it more often",
                        g->spec.name, (long long)g->map.n);
-    if (b->n_made >= b->rows.n_rows) {
-        int64_t rows = (int64_t)CR_BIG_STEP / (b->rows.stride * (int64_t)sizeof(float));
-        CR_TRY(cr_table_extend(&b->rows, rows < MIN_ROWS ? MIN_ROWS : rows, err));
+    size_t used = grow_used(&b->rows, b->n_made + 1);
+    if (cr_grow_soon(used, b->rows.size)) {
+        cr_code code = cr_grow_extend(&b->rows, err);
+        if (b->n_made >= b->rows.n_rows) return code;
     }
+    grow_fresh fresh = grow_fresh_rows(&b->rows, b->n_made + 1, &b->touched);
+    cr_grow_touch(&g->map, &fresh, 1);
     *row = GROW_BRIEF + b->n_made++;
     return CR_OK;
 }
@@ -69,9 +72,9 @@ cr_code cr_brief_add(cr_grow *g, int64_t key, bool brief, int64_t *row, cr_err *
 void cr_brief_drop(cr_grow *g, int64_t row) {
     grow_brief *b = g->brief;
     if (is_brief(row))
-        cr_grow_unused(&b->unused, &b->n_unused, &b->cap_unused, row - GROW_BRIEF);
+        grow_drop_record(&b->rows, &b->unused, row - GROW_BRIEF);
     else
-        cr_grow_unused(&g->unused, &g->n_unused, &g->cap_unused, row);
+        grow_drop_record(&g->rows, &g->unused, row);
 }
 
 void cr_brief_copy(const cr_grow *g, const int64_t *row, int64_t n, char *rows, size_t step) {
@@ -133,6 +136,17 @@ static void end(void *ctx) {
 }
 
 /* Pushes n <= SOME gradients. */
+/* Notes a key whose row has earned its second part. */
+static void note_due(grow_brief *b, int64_t key) {
+    if (b->n_due == b->cap_due) {
+        int64_t more = b->cap_due ? 2 * b->cap_due : 64;
+        b->due = cr_realloc(b->due, (size_t)b->n_due * sizeof(int64_t),
+                            (size_t)more * sizeof(int64_t), what);
+        b->cap_due = more;
+    }
+    b->due[b->n_due++] = key;
+}
+
 static void push_some(cr_grow *g, const int64_t *id, const float *grad, int64_t n) {
     grow_brief *b = g->brief;
     int64_t row[SOME];
@@ -148,7 +162,7 @@ static void push_some(cr_grow *g, const int64_t *id, const float *grad, int64_t 
                          grad + k * g->spec.D))
             continue;
         pthread_mutex_lock(&b->lock);
-        cr_grow_unused(&b->due, &b->n_due, &b->cap_due, id[k]);
+        note_due(b, id[k]);
         pthread_mutex_unlock(&b->lock);
     }
 }
@@ -182,7 +196,6 @@ void cr_brief_clear(cr_grow *g) {
     if (!b) return;
     cr_table_clear(&b->rows);
     pthread_mutex_destroy(&b->lock);
-    cr_free(b->unused);
     cr_free(b->due);
     cr_free(b);
     g->brief = NULL;
@@ -197,7 +210,7 @@ const cr_ctr_rules *cr_grow_ctr(const cr_grow *g) {
 }
 
 int64_t cr_grow_extended(const cr_grow *g) {
-    return g->n_made - 1 - g->n_unused;
+    return g->n_made - 1 - g->unused.n;
 }
 
 /* ---- all rows ---- */

@@ -1,8 +1,7 @@
 /*
- * grow.c - see grow.h. The records are a table that becomes longer in place: a range of addresses
- * is reserved for it, and gets memory a piece at a time. So records and rules are those of every
- * table, and lookups read rows where they lie. Row 0 belongs to all ids without a row, and never
- * learns.
+ * grow.c - see grow.h. The records are a table that gets more memory a piece at a time, without
+ * being copied (stretch.h). So records and rules are those of every table, and lookups read rows
+ * where they lie. Row 0 belongs to all ids without a row, and never learns.
  *
  * The rows of a batch's keys are searched once, when they are fetched; the gradients that follow
  * name the same keys, at the same place in memory where one process has the whole batch.
@@ -13,11 +12,13 @@
 #include "base/rng.h"
 #include "emb/grow_int.h"
 
-#define PIECE_BYTES ((int64_t)32 << 20) /* memory that records get at a time, about */
-#define MIN_ROWS    1024
+#define PIECE_BYTES ((int64_t)32 << 20) /* memory that records get at a time, at most */
+#define MIN_ROWS    64
 #define SOME        64   /* keys that are searched at a time */
 #define PIECE       1024 /* keys that a thread takes at a time */
 #define AHEAD       32   /* rows whose notes are fetched early */
+#define TOUCH_AHEAD                                                                                \
+    ((size_t)256 << 10) /* bytes of an array that are left when the next page is touched */
 
 static float *record_of(const cr_grow *g, int64_t row) {
     return g->brief ? cr_brief_record(g, row) : cr_table_row(&g->rows, row);
@@ -55,23 +56,51 @@ bool cr_grow_due(const cr_grow *g) {
 
 /* ---- rows ---- */
 
+cr_code cr_grow_extend(cr_table *t, cr_err *err) {
+    int64_t bytes = t->size > (size_t)PIECE_BYTES ? PIECE_BYTES : (int64_t)t->size;
+    int64_t rows = bytes / (t->stride * (int64_t)sizeof(float));
+    return cr_table_extend(t, rows < MIN_ROWS ? MIN_ROWS : rows, err);
+}
+
+bool cr_grow_soon(size_t used, size_t size) {
+    return used + TOUCH_AHEAD > size;
+}
+
+/* Makes room for one more row. */
 static cr_code extend(cr_grow *g, cr_err *err) {
-    int64_t rows = PIECE_BYTES / (g->rows.stride * (int64_t)sizeof(float));
-    if (rows < MIN_ROWS) rows = MIN_ROWS;
-    CR_TRY(cr_table_extend(&g->rows, rows, err));
-    size_t need = cr_bytes(g->rows.n_rows, sizeof(grow_note));
-    need = (need + CR_BIG_STEP - 1) / CR_BIG_STEP * CR_BIG_STEP;
-    if (!g->notes || need <= g->notes_size) return CR_OK;
-    CR_TRY(cr_big_commit(g->notes, g->notes_size, need, g->spec.name, err));
-    g->notes_size = need;
+    int64_t n = g->n_made + 1;
+    if (cr_grow_soon(grow_used(&g->rows, n), g->rows.size)) {
+        cr_code code = cr_grow_extend(&g->rows, err);
+        if (n > g->rows.n_rows) return code;
+    }
+    size_t noted = cr_bytes(n, sizeof(grow_note));
+    if (keeps_notes(&g->rules) && cr_grow_soon(noted, g->notes_mem.size)) {
+        cr_code code = cr_stretch_grow(&g->notes_mem, noted + TOUCH_AHEAD, g->spec.name, err);
+        g->notes = (grow_note *)(void *)g->notes_mem.p;
+        if (noted > g->notes_mem.size) return code;
+    }
     return CR_OK;
+}
+
+void cr_grow_touch(cr_keymap *m, const grow_fresh *v, int n) {
+    static const size_t ahead[] = {0, TOUCH_AHEAD};
+    for (int k = 0; k < 2; k++) {
+        if (cr_keymap_touch(m, ahead[k])) return;
+        for (int i = 0; i < n; i++) {
+            size_t need = v[i].used + ahead[k], at = *v[i].touched;
+            if (need <= at || at >= v[i].size) continue;
+            cr_touch(v[i].p + at);
+            *v[i].touched += CR_BIG_STEP;
+            return;
+        }
+    }
 }
 
 /* Finds a record for a new key: one that a dropped key had, or the next. */
 static cr_code take_row(cr_grow *g, int64_t *row, cr_err *err) {
     int64_t most = g->brief ? GROW_BRIEF - 1 : CR_KEYMAP_ROWS;
-    if (g->n_unused > 0) {
-        *row = g->unused[g->n_unused - 1];
+    if (g->unused.n > 0) {
+        *row = g->unused.row;
         return CR_OK;
     }
     if (g->n_made > most)
@@ -79,29 +108,38 @@ static cr_code take_row(cr_grow *g, int64_t *row, cr_err *err) {
                        "table %s is full: it has %lld rows in this process; use more ranks, or "
                        "limit its rows",
                        g->spec.name, (long long)g->n_made);
-    if (g->n_made >= g->rows.n_rows ||
-        (g->notes && cr_bytes(g->n_made + 1, sizeof(grow_note)) > g->notes_size))
-        CR_TRY(extend(g, err));
+    CR_TRY(extend(g, err));
     *row = g->n_made;
     return CR_OK;
 }
 
 static void took_row(cr_grow *g) {
-    if (g->n_unused > 0)
-        g->n_unused--;
+    if (g->unused.n > 0)
+        grow_take_record(&g->rows, &g->unused);
     else
         g->n_made++;
+}
+
+/* Touches what one more row needs, and its key. */
+static void touch(cr_grow *g) {
+    int64_t n = g->n_made + 1;
+    const grow_fresh v[] = {grow_fresh_rows(&g->rows, n, &g->rows_touched),
+                            {g->notes_mem.p, g->notes_mem.size, (size_t)n * sizeof(grow_note),
+                             &g->notes_touched}};
+    cr_grow_touch(&g->map, v, g->notes ? 2 : 1);
 }
 
 cr_code cr_grow_take_row(cr_grow *g, int64_t *row, cr_err *err) {
     CR_TRY(take_row(g, row, err));
     took_row(g);
+    touch(g);
     return CR_OK;
 }
 
 cr_code cr_grow_new_row(cr_grow *g, int64_t key, int64_t *row, cr_err *err) {
     if (g->brief) return cr_brief_add(g, key, true, row, err);
     CR_TRY(take_row(g, row, err));
+    touch(g);
     CR_TRY(cr_keymap_add(&g->map, (uint64_t)key, *row, err));
     took_row(g);
     if (g->fill) g->fill[cr_grow_bucket(g, key)]++;
@@ -127,16 +165,6 @@ cr_code cr_grow_make(cr_grow *g, int64_t key, float **record, cr_err *err) {
     return CR_OK;
 }
 
-void cr_grow_unused(int64_t **v, int64_t *n, int64_t *cap, int64_t row) {
-    if (*n == *cap) {
-        int64_t more = *cap ? 2 * *cap : 64;
-        *v = cr_realloc(*v, (size_t)*n * sizeof(int64_t), (size_t)more * sizeof(int64_t),
-                        "unused rows of a table");
-        *cap = more;
-    }
-    (*v)[(*n)++] = row;
-}
-
 bool cr_grow_drop(cr_grow *g, int64_t key) {
     int64_t row = cr_keymap_remove(&g->map, (uint64_t)key);
     if (row < 0) return false;
@@ -144,7 +172,7 @@ bool cr_grow_drop(cr_grow *g, int64_t key) {
     if (g->brief)
         cr_brief_drop(g, row);
     else
-        cr_grow_unused(&g->unused, &g->n_unused, &g->cap_unused, row);
+        grow_drop_record(&g->rows, &g->unused, row);
     return true;
 }
 
@@ -272,13 +300,14 @@ static cr_code fetch(void *ctx, const int64_t *id, int64_t n, float *rows, int64
 static cr_code find(void *ctx, const int64_t *id, int64_t n, int64_t *rows, cr_view *base,
                     cr_err *err) {
     cr_grow *g = ctx;
-    *base = cr_table_view(&g->rows, NULL);
     if (cr_grow_due(g)) {
         CR_TRY(cr_grow_learn(g, id, g->seg, n, err));
         memcpy(rows, g->row, cr_bytes(n, sizeof(int64_t)));
-        return CR_OK;
+    } else {
+        cr_pool_run(g->pool, pieces(n), find_item,
+                    &(passing){.g = g, .id = id, .n = n, .row = rows});
     }
-    cr_pool_run(g->pool, pieces(n), find_item, &(passing){.g = g, .id = id, .n = n, .row = rows});
+    *base = cr_table_view(&g->rows, NULL); /* new rows may have moved the others */
     return CR_OK;
 }
 
@@ -389,13 +418,6 @@ cr_code cr_grow_new(cr_grow **out, const cr_grow_opts *o, cr_err *err) {
         spec.optim = NULL;
     }
     if (code == CR_OK) code = cr_table_open(&g->rows, &spec, err);
-    if (code == CR_OK && keeps_notes(&g->rules)) {
-        void *p;
-        g->notes_range =
-            g->rows.range / (size_t)g->rows.stride * 2 + CR_BIG_STEP; /* 8 per record */
-        code = cr_big_reserve(&p, &g->notes_range, o->spec->name, err);
-        g->notes = p;
-    }
     if (code == CR_OK) code = extend(g, err);
     if (code != CR_OK) {
         cr_grow_free(g);
@@ -403,6 +425,8 @@ cr_code cr_grow_new(cr_grow **out, const cr_grow_opts *o, cr_err *err) {
     }
     g->n_made = 1;
     set_absent(g);
+    for (int k = 0; k < 2; k++) /* the first pages of records and notes */
+        touch(g);
     g->owner = (cr_owner){.ctx = g,
                           .grow = g,
                           .counts = note_counts,
@@ -420,13 +444,12 @@ cr_code cr_grow_new(cr_grow **out, const cr_grow_opts *o, cr_err *err) {
 void cr_grow_free(cr_grow *g) {
     if (!g) return;
     cr_table_clear(&g->rows);
-    cr_big_release(g->notes, g->notes_range);
+    cr_stretch_clear(&g->notes_mem);
+    cr_stretch_clear(&g->waits_mem);
     cr_keymap_clear(&g->map);
     cr_keymap_clear(&g->waits_at);
-    cr_free(g->unused);
     cr_free(g->fill);
     cr_free(g->waiting);
-    cr_free(g->waits);
     cr_free(g->days);
     cr_sketch_clear(&g->sketch);
     cr_free(g->cand);
@@ -449,7 +472,7 @@ int64_t cr_grow_bytes(const cr_grow *g) {
     int64_t row =
         g->rows.stride * (int64_t)sizeof(float) + (g->notes ? (int64_t)sizeof(grow_note) : 0);
     return g->n_made * row + cr_keymap_bytes(&g->map) + cr_keymap_bytes(&g->waits_at) +
-           g->cap_waits * (int64_t)sizeof(grow_wait) + cr_sketch_bytes(&g->sketch) +
+           (int64_t)g->waits_touched + cr_sketch_bytes(&g->sketch) +
            (g->brief ? cr_brief_bytes(g) : 0);
 }
 

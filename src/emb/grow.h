@@ -4,7 +4,7 @@
  * The table has no size. It knows its rows by key (cr_key_of of the id), and may be one of several
  * shards, each with a range of keys: so ids are spread evenly, and a shard needs to know nothing of
  * the others. A row's first values depend on (seed, table, id) alone, so it does not matter when
- * and where a row is made. Records never move; memory for more of them comes a piece at a time.
+ * and where a row is made. Records are never copied; a new row may give them other addresses.
  * It is the owner (owner.h) of its rows: a table that is described with it is looked up and trained
  * like any other, with keys in the place of ids.
  *

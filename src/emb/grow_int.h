@@ -5,8 +5,11 @@
 #define CR_EMB_GROW_INT_H
 
 #include <pthread.h>
+#include <string.h>
 
+#include "base/stretch.h"
 #include "emb/grow.h"
+#include "emb/keymap_int.h"
 #include "emb/sketch.h"
 
 /* How often the id of a row was seen, in units of grow_unit, and in which step last. */
@@ -25,6 +28,13 @@ typedef struct grow_day {
     int64_t day, step;
 } grow_day;
 
+/* Records that no key has any more. The first 4 bytes of each name the next; the one that was
+ * dropped last is used first. */
+typedef struct grow_unused {
+    int64_t n;
+    uint32_t row; /* the first, where there are any */
+} grow_unused;
+
 /* A row, or an id that wants one. */
 typedef struct grow_cand {
     double score;
@@ -39,7 +49,9 @@ typedef struct grow_cand {
 #define GROW_BRIEF ((int64_t)1 << 31)
 typedef struct grow_brief {
     cr_table rows;
-    int64_t n_made, *unused, n_unused, cap_unused;
+    size_t touched;
+    int64_t n_made;
+    grow_unused unused;
     pthread_mutex_t lock;
     int64_t *due, n_due, cap_due;
     uint64_t key; /* of the first values */
@@ -59,17 +71,18 @@ struct cr_grow {
     cr_keymap map;
     cr_table rows;    /* its row 0 is that of ids without one */
     grow_note *notes; /* by row; NULL: nothing is noted */
-    size_t notes_size, notes_range;
-    int64_t n_made;  /* records that were ever used */
-    int64_t *unused; /* those of dropped keys; the last one is used first */
-    int64_t n_unused, cap_unused;
+    cr_stretch notes_mem;
+    size_t rows_touched, notes_touched, waits_touched; /* see cr_grow_touch */
+    int64_t n_made;                                    /* records that were ever used */
+    grow_unused unused;                                /* those of dropped keys */
     /* buckets of all shards; those of this one are bucket0 on. fill: rows by bucket, waiting: ids
      * that wait; NULL where no rule needs them. */
     int64_t n_buckets, bucket0, n_here;
     uint32_t *fill, *waiting;
     cr_keymap waits_at;
     grow_wait *waits;
-    int64_t n_waits, cap_waits;
+    cr_stretch waits_mem;
+    int64_t n_waits;
     cr_sketch sketch; /* in the place of waits, where the rules say so */
     /* Days ascend. The last one is the day of this step; before the first there may have been
      * others, of which only the newest that is past unseen_days is kept. */
@@ -105,7 +118,33 @@ CR_CHECKED cr_code cr_grow_room(void **p, int64_t *cap, int64_t n, size_t size, 
 CR_CHECKED cr_code cr_grow_new_row(cr_grow *g, int64_t key, int64_t *row, cr_err *err);
 /* cr_grow_take_row takes a record of g->rows: one that a dropped key had, or the next. */
 CR_CHECKED cr_code cr_grow_take_row(cr_grow *g, int64_t *row, cr_err *err);
-void cr_grow_unused(int64_t **v, int64_t *n, int64_t *cap, int64_t row);
+/* cr_grow_extend gives a table memory for more rows: as much as it has, in pieces of 2 to 32 MB. */
+CR_CHECKED cr_code cr_grow_extend(cr_table *t, cr_err *err);
+/* cr_grow_touch touches at most one fresh huge page for a key that is added to m, and for what is
+ * kept of it in n arrays: one that is needed now, or else one that will be soon. cr_grow_soon:
+ * shall an array of so many bytes become longer, so that its next page can be touched in time? */
+typedef struct grow_fresh {
+    char *p;
+    size_t size, used; /* bytes of memory; those that are in use when the key was added */
+    size_t *touched;   /* bytes in pages that were touched */
+} grow_fresh;
+void cr_grow_touch(cr_keymap *m, const grow_fresh *v, int n);
+static inline size_t grow_used(const cr_table *t, int64_t rows) {
+    return (size_t)(rows * t->stride) * sizeof(float);
+}
+static inline grow_fresh grow_fresh_rows(const cr_table *t, int64_t rows, size_t *touched) {
+    return (grow_fresh){(char *)cr_table_row(t, 0), t->size, grow_used(t, rows), touched};
+}
+bool cr_grow_soon(size_t used, size_t size);
+static inline void grow_drop_record(cr_table *t, grow_unused *u, int64_t row) {
+    memcpy(cr_table_row(t, row), &u->row, sizeof u->row);
+    u->row = (uint32_t)row;
+    u->n++;
+}
+static inline void grow_take_record(const cr_table *t, grow_unused *u) {
+    memcpy(&u->row, cr_table_row(t, u->row), sizeof u->row);
+    u->n--;
+}
 
 /* ctr_rows.c: what a table with an accessor does in the place of others. cr_brief_open makes the
  * memory of its rows and sets its owner, _clear frees it. cr_brief_add makes the row of a key that

@@ -136,6 +136,19 @@ static cr_code forget(cr_grow *g, int64_t bucket, int64_t keep, cr_err *err) {
     return CR_OK;
 }
 
+/* Makes room for one more id that waits. */
+static cr_code room_waits(cr_grow *g, cr_err *err) {
+    size_t used = cr_bytes(g->n_waits + 1, sizeof(*g->waits));
+    if (cr_grow_soon(used, g->waits_mem.size)) {
+        cr_code code = cr_stretch_grow(&g->waits_mem, g->waits_mem.size + 1, g->spec.name, err);
+        g->waits = (grow_wait *)(void *)g->waits_mem.p;
+        if (used > g->waits_mem.size) return code;
+    }
+    cr_grow_touch(&g->waits_at,
+                  &(grow_fresh){g->waits_mem.p, g->waits_mem.size, used, &g->waits_touched}, 1);
+    return CR_OK;
+}
+
 cr_code cr_grow_wait(cr_grow *g, int64_t key, uint32_t count, uint32_t last, uint32_t *sum,
                      cr_err *err) {
     int64_t at = cr_keymap_find(&g->waits_at, (uint64_t)key), b = bucket_of(g, key);
@@ -143,10 +156,7 @@ cr_code cr_grow_wait(cr_grow *g, int64_t key, uint32_t count, uint32_t last, uin
         int64_t most = g->rules.waiting > 0 ? share(g, b, g->rules.waiting) : INT64_MAX;
         if (most < 1) most = 1;
         if (g->waiting[b - g->bucket0] >= most) CR_TRY(forget(g, b, most / 2, err));
-        void *p = g->waits;
-        cr_code code = cr_grow_room(&p, &g->cap_waits, g->n_waits + 1, sizeof(*g->waits), err);
-        g->waits = p;
-        CR_TRY(code);
+        CR_TRY(room_waits(g, err));
         CR_TRY(cr_keymap_add(&g->waits_at, (uint64_t)key, g->n_waits, err));
         at = g->n_waits++;
         g->waiting[b - g->bucket0]++;

@@ -8,13 +8,14 @@
  * others have not. Trap: a boundary anywhere else would cut a run of full groups, and a key behind
  * it could have its home before it.
  */
-#include "emb/keymap.h"
+#include "emb/keymap_int.h"
 
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/stretch.h"
 #include "kern/kern.h"
 
 #define MASK (CR_KEYS - 1)
@@ -51,6 +52,7 @@ int64_t cr_key_id(int64_t key) {
 #define FIRST   64  /* groups of a new map */
 #define BEHIND  128 /* groups behind the last home, at least */
 #define STEP    16  /* old groups that an insertion moves */
+#define RUN     160 /* groups that one sweep moves, and that follow a home until one has room */
 #define PAGE    ((int64_t)2 << 20)
 #define AHEAD   48  /* keys whose slots are fetched early */
 #define SOME    512 /* keys that are searched together */
@@ -58,7 +60,7 @@ int64_t cr_key_id(int64_t key) {
 typedef struct group {
     uint64_t key[GROUP];
     uint32_t row[GROUP];
-    uint32_t unused;
+    uint32_t touched; /* in the first group: huge pages that cr_keymap_touch has come to */
 } group;
 _Static_assert(sizeof(group) == 64, "a group is a cache line");
 
@@ -96,6 +98,7 @@ static cr_code new_slots(cr_slots *s, int64_t n, int64_t behind, cr_err *err) {
     void *p;
     CR_TRY(cr_big_alloc(&p, size, "the keys of a growing table", err));
     *s = (cr_slots){.groups = p, .n = n, .size = size};
+    if (size >= (size_t)PAGE) group_of(s, 0)->touched = 1;
     return CR_OK;
 }
 
@@ -121,6 +124,8 @@ void cr_keymap_clear(cr_keymap *m) {
 void cr_keymap_reset(cr_keymap *m) {
     free_slots(&m->old);
     if (m->now.n > 0) memset(m->now.groups, 0, m->now.size);
+    if (m->now.size >= (size_t)PAGE)
+        group_of(&m->now, 0)->touched = (uint32_t)(m->now.size / (size_t)PAGE + 1);
     m->now.used = 0;
     m->n = m->swept = m->given = 0;
 }
@@ -247,6 +252,27 @@ static cr_code spread(cr_keymap *m, cr_err *err) {
     return CR_OK;
 }
 
+size_t cr_keymap_touched(const cr_keymap *m) {
+    if (m->now.size < (size_t)PAGE) return m->now.size; /* small pages need no care */
+    return (size_t)group_of(&m->now, 0)->touched * (size_t)PAGE;
+}
+
+bool cr_keymap_touch(cr_keymap *m, size_t ahead) {
+    const cr_slots *s = &m->now;
+    /* when new groups come, of twice as many bytes at most, their first page is touched */
+    if (m->old.n == 0 && is_full(s) && s->size >= (size_t)PAGE / 2) return true;
+    size_t touched = cr_keymap_touched(m), need = s->size;
+    if (touched >= s->size) return false;
+    if (m->old.n > 0) { /* the new groups are written up to where the hashes of a sweep lie */
+        cr_u128 groups = (cr_u128)(m->swept + RUN) * (cr_u128)s->n / (cr_u128)m->old.n;
+        need = ((size_t)groups + RUN) * sizeof(group) + ahead;
+    }
+    if (need <= touched) return false;
+    cr_touch(s->groups + touched);
+    group_of(s, 0)->touched++;
+    return true;
+}
+
 cr_code cr_keymap_add(cr_keymap *m, uint64_t key, int64_t row, cr_err *err) {
     CR_ASSERT(row >= 0 && row <= CR_KEYMAP_ROWS);
     if (m->old.n > 0 && !sweep(m, STEP)) CR_TRY(spread(m, err));
@@ -364,6 +390,7 @@ int64_t cr_keymap_bytes(const cr_keymap *m) {
     cr_u128 groups = (cr_u128)m->swept * (cr_u128)m->now.n / (cr_u128)m->old.n;
     int64_t touched = (int64_t)groups * (int64_t)sizeof(group);
     touched = (touched + PAGE) / PAGE * PAGE;
+    if (touched < (int64_t)cr_keymap_touched(m)) touched = (int64_t)cr_keymap_touched(m);
     if (touched > (int64_t)m->now.size) touched = (int64_t)m->now.size;
     return touched + (int64_t)m->old.size - m->given;
 }

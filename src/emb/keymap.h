@@ -67,7 +67,7 @@ int64_t cr_keymap_remove(cr_keymap *m, uint64_t key);
 /* cr_keymap_each calls f for every key, in an order that depends on how the map came about. */
 void cr_keymap_each(const cr_keymap *m, void (*f)(void *ctx, uint64_t key, int64_t row), void *ctx);
 /* cr_keymap_bytes returns the memory that the map takes: at most 16 bytes per key and, while it
- * grows, two huge pages. */
+ * grows, two huge pages, or three in growing tables, which touch one ahead. */
 int64_t cr_keymap_bytes(const cr_keymap *m);
 
 #endif

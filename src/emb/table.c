@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/rng.h"
+#include "base/stretch.h"
 #include "kern/kern.h"
 
 #define FILL_ROWS 4096
@@ -72,29 +73,25 @@ cr_code cr_table_init_shard(cr_table *t, const cr_table_spec *spec, const cr_sha
 }
 
 cr_code cr_table_open(cr_table *t, const cr_table_spec *spec, cr_err *err) {
-    cr_table made;
-    void *p;
-    memset(t, 0, sizeof(*t));
-    describe(&made, spec, NULL);
-    made.n_rows = 0;
-    /* no table can have more than all memory; reserving addresses costs nothing */
-    made.range = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
-    CR_TRY(cr_big_reserve(&p, &made.range, spec->name, err));
-    made.records = p;
-    *t = made;
-    return CR_OK;
+    describe(t, spec, NULL);
+    t->n_rows = 0;
+    return cr_table_extend(t, 1, err);
 }
 
 cr_code cr_table_extend(cr_table *t, int64_t rows, cr_err *err) {
     size_t more = cr_bytes(cr_mul_i64(rows, t->stride), sizeof(float));
-    more = (more + CR_BIG_STEP - 1) / CR_BIG_STEP * CR_BIG_STEP;
-    if (more > t->range - t->size)
+    cr_stretch s = {.p = (char *)t->records, .size = t->size, .range = t->range};
+    /* no table can have more than all memory */
+    if (more > (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) - t->size)
         return cr_fail(err, CR_ENOMEM,
                        "table %s has %lld rows and would need more memory than there is for the "
                        "next ones; use more ranks, or limit its rows",
                        t->name, (long long)t->n_rows);
-    CR_TRY(cr_big_commit(t->records, t->size, t->size + more, t->name, err));
-    t->size += more;
+    cr_code code = cr_stretch_grow(&s, t->size + more, t->name, err);
+    t->records = (float *)(void *)s.p;
+    t->size = s.size;
+    t->range = s.range;
+    CR_TRY(code);
     t->n_rows = (int64_t)(t->size / sizeof(float)) / t->stride;
     return CR_OK;
 }
@@ -203,6 +200,9 @@ static fill new_fill(cr_table *t, const cr_init *init, uint64_t seed) {
 
 void cr_table_first(cr_table *t, int64_t row, int64_t id, const cr_init *init, uint64_t seed) {
     fill f = new_fill(t, init, seed);
+    int64_t at = cr_table_state_at(t);
+    /* another row may have had this record, and not all rules set the first values of the state */
+    memset(cr_table_row(t, row) + at, 0, (size_t)(t->stride - at) * sizeof(float));
     first_row(&f, row, id);
 }
 

@@ -57,9 +57,9 @@ CR_CHECKED cr_code cr_table_init(cr_table *t, const cr_table_spec *spec, cr_err 
 /* cr_table_init_shard makes a part of the table that spec describes; NULL is all of it. */
 CR_CHECKED cr_code cr_table_init_shard(cr_table *t, const cr_table_spec *spec,
                                        const cr_shard *shard, cr_err *err);
-/* cr_table_open makes a table without rows that can become longer in place: cr_table_extend gives
- * it memory for so many more rows at least, zeroed. It fails where there is no memory, or no room
- * for them. */
+/* cr_table_open makes a table without rows that can become longer: cr_table_extend gives it memory
+ * for so many more rows at least, zeroed; its records are not copied, but may get other addresses.
+ * It fails where there is no memory, or no room for them. */
 CR_CHECKED cr_code cr_table_open(cr_table *t, const cr_table_spec *spec, cr_err *err);
 CR_CHECKED cr_code cr_table_extend(cr_table *t, int64_t rows, cr_err *err);
 /* cr_table_map makes a table without optimizer state that reads its rows where they lie. They are D

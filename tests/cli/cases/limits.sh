@@ -147,6 +147,26 @@ if [ -z "${ASAN_OPTIONS:-}" ]; then
     has_err "crank train: no memory for ...: ... needed, this process (ulimit -v) has ... MB free; make it smaller or allow more memory"
 fi
 
+# ---- many tables that grow take few addresses; when there are none left, that is one line ----
+if [ -z "${ASAN_OPTIONS:-}" ]; then
+    tiny_config
+    awk '/id_feature/ { if (!n++) for (i = 1; i <= 40; i++)
+            printf "  - id_feature: {feature_name: f%d, expression: \"user:user\", growing: {}, embedding_dim: 4}\n", i; next }
+        /WIDE/ || /^    deep:/ { next }
+        /DEEP/ { s = "f1"; for (i = 2; i <= 40; i++) s = s ", f" i; sub("user, item, tags", s) }
+        /wide_and_deep:/ { print "  multi_tower: {towers: [{input: deep, mlp: {hidden_units: [8]}}], final: {hidden_units: [4]}}"; next }
+        { sub("FG_NONE", "FG_NORMAL"); print }' tiny.yaml >many.yaml
+    run crank train many.yaml --model_dir many_free --threads 1
+    ends 0
+    run sh -c 'ulimit -v 1000000 || exit 77; exec "$@"' sh crank train many.yaml --model_dir many --threads 1
+    [ $code -ne 77 ] || skip "ulimit -v cannot be set here"
+    ends 0
+    same_weights many_free many
+    run sh -c 'ulimit -v 250000; exec "$@"' sh crank train many.yaml --model_dir none --threads 1
+    ends 1
+    has_err "crank train: no memory for ...: ... needed, this process (ulimit -v) has ... MB free; make it smaller or allow more memory"
+fi
+
 # ---- too many open files: every message names that limit, none the disk ----
 tiny_config
 told=0

@@ -1,13 +1,17 @@
 /*
  * grow.c - a growing table beside a table in memory: the same steps give the same records, byte for
  * byte, for every rule, width and storage; keys and ids belong to each other; rows that are dropped
- * and come back; evaluation changes nothing; want of memory is told and leaves the table usable.
+ * and come back; evaluation changes nothing; want of memory is told and leaves the table usable; a
+ * new row touches one fresh huge page at most.
  */
 #include "emb/grow.h"
+
+#include <sys/mman.h>
 
 #include "all_lanes.h"
 #include "base/rng.h"
 #include "conf_text.h"
+#include "emb/grow_int.h"
 #include "emb/update.h"
 #include "emb/views.h"
 #include "harness.h"
@@ -198,5 +202,107 @@ TEST(want_of_memory) {
     cr_grow_free(g);
 }
 
+/* a record of which another row left weights and state is that of a new row */
+TEST(dropped_state_is_gone) {
+    cr_kern_init();
+    for (const cr_oneof_member *m = cr_sparse_optim_family.members; m->key; m++) {
+        void *conf = conf_text(m->msg, "");
+        cr_table_spec spec = {"t", 0, 3, 0, true, cr_optim_of(&(cr_choice){m, conf}), conf};
+        cr_init init = CR_INIT_N(0.1);
+        cr_grow_opts o = {.spec = &spec, .init = &init, .seed = 9};
+        cr_grow *g, *fresh;
+        float *a, *b;
+        CHECK_INT(cr_grow_new(&g, &o, NULL), 0);
+        CHECK_INT(cr_grow_new(&fresh, &o, NULL), 0);
+        size_t size = (size_t)cr_table_stride(3, 0, spec.optim) * sizeof(float);
+        for (int64_t i = 0; i < 100; i++) {
+            CHECK_INT(cr_grow_make(g, cr_key_of(i), &a, NULL), 0);
+            memset(a, 0x41, size);
+        }
+        for (int64_t i = 0; i < 100; i++)
+            CHECK(cr_grow_drop(g, cr_key_of(i)));
+        int64_t wrong = 0;
+        for (int64_t i = 100; i < 220; i++) {
+            CHECK_INT(cr_grow_make(g, cr_key_of(i), &a, NULL), 0);
+            CHECK_INT(cr_grow_make(fresh, cr_key_of(i), &b, NULL), 0);
+            wrong += memcmp(a, b, size) != 0;
+        }
+        CHECK_INT(wrong, 0);
+        CHECK_INT(cr_grow_rows(g), 120);
+        CHECK_INT(g->n_made, 121);
+        cr_grow_free(g);
+        cr_grow_free(fresh);
+    }
+}
+
+/* Has the system given the page at `from` of an array of `size` bytes? */
+static bool given(const void *p, size_t from, size_t size) {
+    unsigned char v = 0;
+    if (from >= size) return false;
+    CHECK_INT(mincore((char *)(uintptr_t)p + from, 1, &v), 0);
+    return v & 1;
+}
+
+/* What was touched in huge pages, and whether anything lies behind it. */
+typedef struct pages {
+    const char *map;
+    size_t in_map, in_rest;
+} pages;
+static pages pages_of(const cr_grow *g) {
+    const cr_keymap *m = g->rules.admit > 1 ? &g->waits_at : &g->map;
+    return (pages){m->now.groups, m->now.size < CR_BIG_STEP ? 0 : cr_keymap_touched(m),
+                   g->rows_touched + g->notes_touched + g->waits_touched};
+}
+static bool beyond(const cr_grow *g) {
+    const cr_keymap *m = g->rules.admit > 1 ? &g->waits_at : &g->map;
+    return (m->now.size >= CR_BIG_STEP &&
+            given(m->now.groups, cr_keymap_touched(m), m->now.size)) ||
+           given(cr_table_row(&g->rows, 0), g->rows_touched, g->rows.size) ||
+           given(g->notes, g->notes_touched, g->notes_mem.size) ||
+           given(g->waits, g->waits_touched, g->waits_mem.size);
+}
+
+/* One id after the other comes, and gets a row, or waits for it. */
+TEST(one_fresh_page_at_a_time) {
+    enum { ALL = 1000000 };
+    static const cr_grow_rules rules[] = {{.decay = 1, .counts = true},
+                                          {.decay = 1, .counts = true, .admit = 2}};
+    cr_kern_init();
+    for (int k = 0; k < 2; k++) {
+        cr_table_spec spec = {"t", 0, 4, 0, false, NULL, NULL};
+        cr_init init = CR_INIT_N(0.1);
+        cr_grow *g;
+        cr_err err;
+        int64_t several = 0, behind = 0, touched = 0;
+        CHECK_INT(cr_grow_new(
+                      &g,
+                      &(cr_grow_opts){.spec = &spec, .init = &init, .seed = 9, .rules = &rules[k]},
+                      NULL),
+                  0);
+        for (int64_t i = 0; i < ALL; i++) {
+            pages was = pages_of(g);
+            uint32_t sum;
+            float *rec;
+            CHECK_INT(k ? cr_grow_wait(g, cr_key_of(i), 1, 1, &sum, &err)
+                        : cr_grow_make(g, cr_key_of(i), &rec, &err),
+                      0);
+            pages is = pages_of(g);
+            size_t fresh =
+                is.in_rest - was.in_rest + is.in_map - (is.map == was.map ? was.in_map : 0);
+            several += fresh > CR_BIG_STEP;
+            touched += fresh > 0;
+            if (fresh > 0 || i % 64 == 0) behind += beyond(g);
+        }
+        CHECK_INT(several, 0);
+        CHECK_INT(behind, 0);
+        CHECK(touched > 20);
+        CHECK((size_t)g->n_made * 16 <= g->rows_touched &&
+              (size_t)g->n_made * 8 <= g->notes_touched);
+        CHECK((size_t)g->n_waits * sizeof(grow_wait) <= g->waits_touched);
+        cr_grow_free(g);
+    }
+}
+
 TEST_MAIN(CASE(keys_and_ids), CASE(as_a_table_in_memory), CASE(first_values_belong_to_ids),
-          CASE(evaluation_changes_nothing), CASE(want_of_memory))
+          CASE(evaluation_changes_nothing), CASE(want_of_memory), CASE(dropped_state_is_gone),
+          CASE(one_fresh_page_at_a_time))

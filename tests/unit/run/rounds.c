@@ -369,8 +369,7 @@ TEST(odd_letters) {
     }
 }
 
-/* Writes a config with tables that grow, each with other rules. A growing table reserves addresses
- * for all memory of the machine, and ThreadSanitizer leaves room for few of them. */
+/* Writes a config with tables that grow, each with other rules. */
 static void make_growing(const char *from, const char *to) {
     static const char *const rules[] = {
         "growing: {}",
