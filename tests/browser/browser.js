@@ -16,9 +16,19 @@ function chromiumPath() {
 function launch() {
   return chromium.launch({ executablePath: chromiumPath(), args: ['--no-sandbox', '--force-color-profile=srgb', '--font-render-hinting=none', '--disable-lcd-text'] })
 }
+// start runs a program that does not outlive this one, also when a test throws.
+const running = new Set()
+process.on('exit', () => running.forEach((p) => p.kill('SIGKILL')))
+function start(program, args, options) {
+  const p = spawn(program, args, options)
+  running.add(p)
+  p.on('error', (e) => { throw e })
+  p.once('exit', () => running.delete(p))
+  return p
+}
 // board starts `crank board`; the promise gives {url, stop()}.
 function board(crank, args, env = {}) {
-  const p = spawn(crank, ['board', ...args], { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...env } })
+  const p = start(crank, ['board', ...args], { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...env } })
   return new Promise((ready, fail) => {
     let text = ''
     p.on('exit', (code) => fail(new Error(`crank board ended with ${code}: ${text}`)))
@@ -43,4 +53,4 @@ async function settled(page) {
   await page.waitForFunction(() => document.querySelector('#panel')?.childElementCount > 0)
   await page.waitForTimeout(600)
 }
-module.exports = { board, chromiumPath, freePort, launch, settled, fs }
+module.exports = { board, chromiumPath, freePort, launch, settled, start, fs }

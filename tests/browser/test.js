@@ -2,10 +2,10 @@
 // console or in a script fails it.
 'use strict'
 const assert = require('assert')
-const { spawn, execFileSync } = require('child_process')
+const { execFileSync } = require('child_process')
 const fs = require('fs')
 const path = require('path')
-const { board, chromiumPath, freePort, launch, settled } = require('./browser.js')
+const { board, chromiumPath, freePort, launch, settled, start } = require('./browser.js')
 const { demo, line, makeRun, makeWhy, START } = require('./make_runs.js')
 
 const [crank, tmp, update] = process.argv.slice(2)
@@ -333,7 +333,7 @@ test('two viewers see a run while it trains, and its end', async () => {
   const data = path.join(tmp, 'live')
   execFileSync(crank, ['synth', 'census', '--rows', '20k', '-o', data], { stdio: 'ignore' })
   const config = fs.readdirSync(data).find((n) => /\.(yaml|config)$/.test(n)), port = await freePort()
-  const p = spawn(crank, ['train', config, '--model_dir', 'model', '--board', port, '--set', 'train_config.num_epochs=0', '--set', 'train_config.num_steps=100000',
+  const p = start(crank, ['train', config, '--model_dir', 'model', '--board', port, '--set', 'train_config.num_epochs=0', '--set', 'train_config.num_steps=100000',
     '--set', 'train_config.log_step_count_steps=5', '--set', 'train_config.save_checkpoints_steps=0', '--set', 'train_config.save_checkpoints_epochs=0', '--threads', '1'], { cwd: data, stdio: ['ignore', 'ignore', 'pipe'] })
   let said = ''
   p.stderr.on('data', (d) => (said += d))
