@@ -47,3 +47,12 @@ sed "s/expression: \"user:user\", num_buckets: [0-9]*/expression: \"user:user\",
 run crank launch --ps 1 --workers 1 -- train zch.yaml --model_dir no --strategy async
 ends 2
 has_err "...zch looks at the ids of a step, and with strategy async no step has all workers; remove it, or use --strategy sync"
+
+# rows that count shows and clicks have one strategy; the others are refused by name, with the cure
+tiny_config
+sed 's/num_buckets: [0-9]*/growing: {ctr_accessor: {}}/' tiny.yaml >ctr.yaml
+for strategy in half_async async geo; do
+    run crank launch --ps 1 --workers 1 -- train ctr.yaml --strategy $strategy --model_dir refused
+    ends 2
+    has_err "...feature 'user' has a ctr_accessor, which the strategy $strategy does not have; use sync"
+done
