@@ -115,8 +115,9 @@ static int64_t counts_n_state(const cr_metric *m) {
 }
 
 static void counts_get(const cr_metric *m, double *out) {
-    for (int i = 0; i < 4; i++)
-        out[i] = (double)m->n[i / 2][i % 2];
+    for (int x = 0; x < 2; x++)
+        for (int y = 0; y < 2; y++)
+            out[2 * x + y] = (double)m->n[x][y];
 }
 
 static void counts_set(cr_metric *m, const double *in) {
