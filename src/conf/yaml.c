@@ -152,7 +152,9 @@ static void take_tag(reader *r, struct fy_event *e, cr_loc at, bool *quoted) {
         else if (strcmp(name, "binary") == 0)
             fail(r, at, "tag '!!binary' is not read; remove it");
     } else {
-        fail(r, at, "tag '%.60s' is not known; remove it", tag);
+        /* not the tag itself: it may be a secret without quotes */
+        fail(r, at,
+             "this tag is not known; remove it, or put a text that begins with '!' in quotes");
     }
 }
 
@@ -312,7 +314,10 @@ static void take_alias(reader *r, struct fy_event *e) {
     }
     int64_t i = cr_map_get(&r->anchors, name, strlen(name), -1);
     if (i < 0) {
-        fail(r, at, "alias '*%.60s' has no anchor; define '&%.60s' above it", name, name);
+        /* not the name itself: it may be a secret without quotes */
+        fail(r, at,
+             "this alias has no anchor above it; define one with '&', or put a text that begins "
+             "with '*' in quotes");
         return;
     }
     if (!r->anchored[i]) {

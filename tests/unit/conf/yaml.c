@@ -68,7 +68,8 @@ TEST(anchors_and_merges) {
     CHECK_STR(g->value_map.v[0].key, "<<");
     toy_clear(&t);
     FINDINGS(YAML, "a: *nowhere\nb: 1\n",
-             "f:1:4: alias '*nowhere' has no anchor; define '&nowhere' above it\n");
+             "f:1:4: this alias has no anchor above it; define one with '&', or put a text that "
+             "begins with '*' in quotes\n");
     FINDINGS(YAML, "a: &x [1, *x]\n",
              "f:1:11: alias '*x' stands inside its own anchor; remove it\n");
     FINDINGS(YAML, "a:\n  <<: 5\n",
@@ -158,7 +159,9 @@ TEST(wrong_shapes) {
              "f:2:1: a second document begins; keep one config per file\n");
     FINDINGS(YAML, "{[a]: 1}\n", "f:1:2: a list cannot be a key; write 'key: value'\n");
     FINDINGS(YAML, ": 1\n", "f:1:1: a key is missing before ':'; write 'key: value'\n");
-    FINDINGS(YAML, "model_dir: !foo x\n", "f:1:17: tag '!foo' is not known; remove it\n");
+    FINDINGS(
+        YAML, "model_dir: !foo x\n",
+        "f:1:17: this tag is not known; remove it, or put a text that begins with '!' in quotes\n");
     FINDINGS(YAML, "model_dir: !!str 5\n", "");
     FINDINGS(YAML, "# nothing\n", "");
     FINDINGS(YAML, "", "");
