@@ -66,6 +66,7 @@ none_left() {
 }
 again() { # again JOB: a requeued job waits for two minutes, unless it is told not to
     is_state "$1" PENDING
+    sleep 2 # a node compares seconds, and takes a job that starts in the second of its end for the one that it has ended
     for i in $(seq 150); do
         scontrol update JobId="$1" StartTime=now 2>/dev/null
         [ "$(squeue -h -j "$1" -o %T 2>/dev/null)" = PENDING ] || break
