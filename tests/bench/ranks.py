@@ -27,7 +27,7 @@ sys.dont_write_bytecode = True
 import peers  # noqa: E402
 
 MPIEXEC = next((p for p in ("mpiexec.hydra", "mpiexec") if shutil.which(p)), None)
-FEWER_LANES = {2048: "train_config.lanes=2", 8192: "train_config.lanes=4"}  # of 1,024 and 2,048 rows: more rows that share products
+FEWER_LANES = {2048: "train_config.lanes=2", 8192: "train_config.lanes=2"}  # one lane per rank: more rows that share products
 ROWS = "train_config.global_embedding_constraints.sharding_types=[row_wise]"
 
 
