@@ -15,7 +15,7 @@
 
 /* What a header says; size 0: it is none that is read here. */
 typedef struct header {
-    size_t begin; /* of the numbers */
+    size_t begin; /* byte of the file at which the numbers begin */
     int64_t shape[2];
     size_t size; /* bytes of a number */
 } header;

@@ -39,8 +39,8 @@ typedef struct cr_run {
     char *project, *experiment; /* from the log, else from the names of folders */
     int64_t start_at, end_at;   /* the lines that the members below come from; -1: none */
     cr_run_state state;
-    uint64_t version; /* of the board, when the run changed last */
-    bool wanted;      /* somebody looks at it: it is read first */
+    uint64_t version; /* the board's version when the run changed last */
+    bool wanted;      /* a viewer looks at the run, so it is read first */
 } cr_run;
 
 struct cr_board {
@@ -68,9 +68,9 @@ typedef struct cr_series_ask {
     const char *const *names; /* NULL: all */
     int n_names;
     cr_axis axis;
-    double from, to; /* of the axis; -INFINITY, INFINITY: all */
-    int points;      /* of a curve at most; 0: every line */
-    bool ranks;      /* of the other ranks too */
+    double from, to; /* range of the axis; -INFINITY, INFINITY: all of it */
+    int points;      /* most points of a curve; 0: every line of the log */
+    bool ranks;      /* the logs of the other ranks are read too */
 } cr_series_ask;
 /* cr_board_series writes "series": a list, into an open object. */
 void cr_board_series(cr_board *b, const cr_series_ask *q, cr_jw *w);

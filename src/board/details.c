@@ -11,8 +11,8 @@
 #include "conf/conf.h"
 #include "job/config.h"
 
-#define MAX_TEXT ((size_t)4 << 20) /* of a config or notes */
-#define MAX_NEST 48                /* of a line of a log that is passed on */
+#define MAX_TEXT ((size_t)4 << 20) /* most bytes of a config or of notes */
+#define MAX_NEST 48                /* deepest nesting in a line of a log that is passed on */
 
 /* ---- values ---- */
 

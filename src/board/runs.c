@@ -2,7 +2,7 @@
  * runs.c - finds runs, follows their logs and tells what state they are in. See board.h.
  *
  * All work is done in slices under one lock: a slice reads about a megabyte, so a request waits a
- * few milliseconds at most. Runs that somebody looks at, and running ones, are read first.
+ * few milliseconds at most. Runs that a viewer looks at, and running ones, are read first.
  */
 #include <math.h>
 #include <string.h>
@@ -250,7 +250,7 @@ static bool read_some(cr_run *r) {
     return any;
 }
 
-/* Reads one slice of one run, of the most urgent kind that has one: 2 somebody looks at it, 1 it
+/* Reads one slice of one run, of the most urgent kind that has one: 2 a viewer looks at it, 1 it
  * runs, 0 the rest. */
 static bool read_one(cr_board *b) {
     for (int urgency = 2; urgency >= 0; urgency--)

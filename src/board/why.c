@@ -73,8 +73,8 @@ static bool put_measures(cr_jw *w, const cr_json *list) {
 /* worth: by measure, what the unit is worth shuffled and removed. */
 static bool put_unit(cr_jw *w, const cr_json *u, const cr_json *measures) {
     static const char *const kinds[] = {"shuffled", "removed"},
-                            *const of_unit[] = {"rows_shuffled", "rows_removed", NULL},
-                            *const of_kind[] = {"loss", "low", "high", NULL};
+                             *const of_unit[] = {"rows_shuffled", "rows_removed", NULL},
+                             *const of_kind[] = {"loss", "low", "high", NULL};
     cr_jw_obj(w, NULL);
     bool ok = put_text(w, u, "kind");
     ok &= put_text(w, u, "name");
