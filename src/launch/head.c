@@ -25,6 +25,7 @@
 
 #define MOST_STRANGERS 64
 #define STRANGER_S     5.0  /* to prove the secret and to join */
+#define DEAF_S         1.0  /* without a free descriptor: then the port is heard again */
 #define LEASE_S        2.0  /* longer than agents wait: they end their ranks first */
 #define SETTLE_DEAD_S  0.25 /* after a rank was killed */
 #define SETTLE_EXIT_S  2.0  /* after one ended by itself: the others may be about to */
@@ -429,14 +430,19 @@ static bool hear(cr_head *h, cr_node *x, const cr_msg *m, double now) {
 /* ---- a turn ---- */
 
 void cr_head_polls(cr_head *h, cr_polls *p) {
-    h->listen_slot = cr_polls_add(p, h->listen_fd, POLLIN);
+    h->listen_slot = cr_polls_add(p, h->deaf_until > 0 ? -1 : h->listen_fd, POLLIN);
     for (int i = 0; i < h->n; i++)
         h->v[i]->slot = cr_polls_add(p, h->v[i]->link.fd, cr_link_events(&h->v[i]->link));
 }
 
 static void welcome(cr_head *h, double now) {
     int fd = accept4(h->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC), one = 1;
-    if (fd < 0) return;
+    if (fd < 0) {
+        /* the caller stays in the queue and would wake this loop at once, again and again */
+        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+            h->deaf_until = now + DEAF_S;
+        return;
+    }
     int n = 0, oldest = -1;
     for (int i = 0; i < h->n; i++) {
         if (h->v[i]->joined || h->v[i]->own) continue;
@@ -483,6 +489,7 @@ static bool attend(cr_head *h, int i, const cr_polls *p, double now, bool jumped
 
 void cr_head_turn(cr_head *h, const cr_polls *p, double now, bool jumped) {
     int n = h->n; /* those who come in this turn have no slot yet */
+    if (now >= h->deaf_until) h->deaf_until = 0;
     if (cr_polls_of(p, h->listen_slot)) welcome(h, now);
     if (h->n < n) n = h->n;
     for (int i = 0; i < n && i < h->n;)

@@ -44,6 +44,7 @@ typedef struct cr_fault {
 typedef struct cr_head {
     const cr_launch *l;
     int listen_fd, listen_slot;
+    double deaf_until; /* nobody is let in before, as no descriptor was free; 0: the port is heard */
     cr_node **v;
     int n, cap;
     int64_t n_arrived;

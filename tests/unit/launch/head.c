@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -491,5 +492,34 @@ TEST(twice) {
     done();
 }
 
+/* Without a free descriptor the head lets the port rest for a moment, as it would be woken all the
+ * time by a caller that it cannot let in. */
+TEST(no_descriptor) {
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct rlimit before, none;
+    begin(1, 2, 0);
+    a.sin_port = htons((uint16_t)port);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    CHECK_INT(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
+    CHECK_INT(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = before;
+    none.rlim_cur = (rlim_t)fd;
+    CHECK_INT(setrlimit(RLIMIT_NOFILE, &none), 0);
+    turns();
+    cr_polls p = {0};
+    cr_head_polls(&head, &p);
+    CHECK_INT(p.n, 1); /* the head's own agent */
+    for (int i = 0; i < p.n; i++)
+        CHECK(p.v[i].fd != head.listen_fd);
+    cr_free(p.v);
+    CHECK_INT(head.n, 1);
+    CHECK_INT(setrlimit(RLIMIT_NOFILE, &before), 0);
+    now += 2;
+    turns();
+    CHECK_INT(head.n, 2);
+    close(fd);
+    done();
+}
+
 TEST_MAIN(CASE(node_0_first), CASE(newcomers), CASE(restarts), CASE(spare_ranks), CASE(words),
-          CASE(leaving), CASE(the_end), CASE(twice))
+          CASE(leaving), CASE(the_end), CASE(twice), CASE(no_descriptor))
