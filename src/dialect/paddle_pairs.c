@@ -132,6 +132,9 @@ void cr_pd_fibinet(cr_pd *p) {
     const char *type = cr_pd_str(p, p->hyper, "bilinear_type", false), *kind = "ALL";
     int64_t ratio = cr_pd_int(p, p->hyper, "reduction_ratio", 3, 1, 65536);
     double drop = cr_pd_num(p, p->hyper, "dropout_rate", 0.5, 0, 0.999);
+    int64_t n;
+    const char *fc = cr_pd_get(p, p->hyper, "fc_sizes") ? cr_pd_widths(p, p->hyper, "fc_sizes", &n)
+                                                        : "[400, 400, 400]";
     if (type && strcmp(type, "each") == 0)
         kind = "EACH";
     else if (type && strcmp(type, "interaction") == 0)
@@ -149,9 +152,9 @@ void cr_pd_fibinet(cr_pd *p) {
               ", senet: {reduction_ratio: %lld}}, {name: raw_pairs, " IN_ALL
               ", bilinear: {kind: %s}}, {name: senet_pairs, inputs: [{block_name: senet}], "
               "bilinear: {kind: %s}}, {name: deep, inputs: [{block_name: raw_pairs}, {block_name: "
-              "senet_pairs}, {feature_group_name: dense}], mlp: {hidden_units: [400, 400, 400], "
+              "senet_pairs}, {feature_group_name: dense}], mlp: {hidden_units: %s, "
               "dropout_ratio: [%g]}}]}, " CR_PD_ONE_SCORE "}",
-              cr_pd_id_names(p), cr_pd_dense_names(p), (long long)ratio, kind, kind, drop);
+              cr_pd_id_names(p), cr_pd_dense_names(p), (long long)ratio, kind, kind, fc, drop);
 }
 
 /* ---- flen ---- */

@@ -349,6 +349,7 @@ void cr_pd_dcn_v2(cr_pd *p) {
     bool mixed = cr_pd_bool(p, p->hyper, "use_low_rank_mixture", true);
     int64_t rank = cr_pd_int(p, p->hyper, "low_rank", 256, 1, 1048576);
     int64_t experts = cr_pd_int(p, p->hyper, "num_experts", 4, 1, 64);
+    double drop = cr_pd_num(p, p->hyper, "dropout_rate", 0.5, 0, 0.999);
     int64_t dense = 0;
     cr_pd_check_dense(p);
     for (int i = 0; i < p->n_dense; i++)
@@ -381,8 +382,8 @@ void cr_pd_dcn_v2(cr_pd *p) {
     snprintf(last, sizeof last, "x%lld", (long long)layers);
     cr_buf_printf(&b,
                   "{name: deep, inputs: [{block_name: %s}], mlp: {hidden_units: %s, dropout_ratio: "
-                  "[0.5]}}",
-                  stacked ? last : "x0", fc);
+                  "[%g]}}",
+                  stacked ? last : "x0", fc, drop);
     cr_pd_put(
         p, p->model_at,
         "model_config: {feature_groups: [{group_name: ids, feature_names: [%s]}, {group_name: "

@@ -108,8 +108,8 @@ void cr_pd_bst(cr_pd *p) {
 /* ---- dien ---- */
 
 void cr_pd_histories(cr_pd *p) {
-    int64_t items = cr_pd_int(p, p->hyper, "item_count", CR_PD_REQUIRED, 3, MAX_ROWS);
-    int64_t cats = cr_pd_int(p, p->hyper, "cat_count", CR_PD_REQUIRED, 3, MAX_ROWS);
+    int64_t items = cr_pd_int(p, p->hyper, "item_count", CR_PD_REQUIRED, 2, MAX_ROWS);
+    int64_t cats = cr_pd_int(p, p->hyper, "cat_count", CR_PD_REQUIRED, 2, MAX_ROWS);
     cr_pd_put(
         p, p->data_at,
         "data_config: {dataset_type: SlotDataset, fg_mode: FG_NONE, label_fields: [label], "
@@ -124,8 +124,8 @@ void cr_pd_histories(cr_pd *p) {
 }
 
 void cr_pd_dien(cr_pd *p) {
-    int64_t items = cr_pd_int(p, p->hyper, "item_count", CR_PD_REQUIRED, 3, MAX_ROWS);
-    int64_t cats = cr_pd_int(p, p->hyper, "cat_count", CR_PD_REQUIRED, 3, MAX_ROWS);
+    int64_t items = cr_pd_int(p, p->hyper, "item_count", CR_PD_REQUIRED, 2, MAX_ROWS);
+    int64_t cats = cr_pd_int(p, p->hyper, "cat_count", CR_PD_REQUIRED, 2, MAX_ROWS);
     int64_t item = cr_pd_int(p, p->hyper, "item_emb_size", CR_PD_REQUIRED, 1, 65536);
     int64_t cat = cr_pd_int(p, p->hyper, "cat_emb_size", CR_PD_REQUIRED, 1, 65536);
     const char *act = cr_pd_activation(p, "sigmoid");
@@ -177,7 +177,7 @@ void cr_pd_sessions(cr_pd *p) {
 }
 
 void cr_pd_last_item(cr_pd *p) {
-    int64_t items = cr_pd_int(p, p->hyper, "vocab_size", CR_PD_REQUIRED, 3, MAX_ROWS);
+    int64_t items = cr_pd_int(p, p->hyper, "vocab_size", CR_PD_REQUIRED, 2, MAX_ROWS);
     session(p, "LAST",
             cr_arena_printf(&p->doc->arena,
                             ", made: [{name: other, count: 1, first: 0, last: %lld, other_than: "
@@ -211,7 +211,7 @@ void cr_pd_gru4rec(cr_pd *p) {
 }
 
 void cr_pd_ssr(cr_pd *p) {
-    int64_t items = cr_pd_int(p, p->hyper, "vocab_size", CR_PD_REQUIRED, 3, MAX_ROWS);
+    int64_t items = cr_pd_int(p, p->hyper, "vocab_size", CR_PD_REQUIRED, 2, MAX_ROWS);
     int64_t dim = cr_pd_int(p, p->hyper, "emb_dim", CR_PD_REQUIRED, 1, 65536);
     long long hid = (long long)cr_pd_int(p, p->hyper, "hidden_size", CR_PD_REQUIRED, 1, 65536);
     id_column(p, true, "history", items, dim, "item_emb", xavier);

@@ -185,6 +185,7 @@ void cr_pd_difm(cr_pd *p) {
 void cr_pd_deepfefm(cr_pd *p) {
     cr_pd_sizes s = cr_pd_table(p, false);
     int64_t n;
+    double drop = cr_pd_num(p, p->hyper, "dropout_rate", 0.2, 0, 0.999);
     const char *fc = cr_pd_widths(p, p->hyper, "fc_sizes", &n);
     cr_pd_check_dense(p);
     cr_pd_fields f = cr_pd_first_and_fields(p, &s);
@@ -196,10 +197,10 @@ void cr_pd_deepfefm(cr_pd *p) {
               "[{block_name: matrices}], sum: {each: true}}, {name: second, inputs: [{block_name: "
               "pairs}], sum: {}}, {name: deep, inputs: [{feature_group_name: ids}, "
               "{feature_group_name: dense}, {block_name: pairs}], mlp: {hidden_units: %s, "
-              "dropout_ratio: [0.2]}}, {name: third, inputs: [{block_name: deep}], linear: {units: "
+              "dropout_ratio: [%g]}}, {name: third, inputs: [{block_name: deep}], linear: {units: "
               "1}}, {name: score, inputs: [%s{block_name: second}, {block_name: third}], add: "
               "{}}]}, " CR_PD_ONE_SCORE "}",
-              f.groups, cr_pd_id_names(p), s.init, f.first, fc, f.adds);
+              f.groups, cr_pd_id_names(p), s.init, f.first, fc, drop, f.adds);
 }
 
 /* ---- fat_deepffm ---- */
@@ -210,6 +211,7 @@ void cr_pd_fat_deepffm(cr_pd *p) {
     cr_pd_sizes s = cr_pd_table(p, false);
     int64_t n, dim = s.dim, F = p->n_ids;
     const char *fc = cr_pd_widths(p, p->hyper, "layer_sizes_dnn", &n);
+    double drop = cr_pd_num(p, p->hyper, "dropout_rate", 0.5, 0, 0.999);
     cr_pd_check_dense(p);
     for (int i = 0; i < p->n_dense; i++)
         F += p->dense[i].width;
@@ -227,8 +229,8 @@ void cr_pd_fat_deepffm(cr_pd *p) {
               "inputs: [{block_name: cut}], senet: {reduction_ratio: 1, squeeze: MAX, bias: "
               "true}}, {name: first, inputs: [{block_name: weighed}], sum: {}}, {name: pairs, "
               "inputs: [{block_name: weighed}], aware_pairs: {}}, {name: deep, inputs: "
-              "[{block_name: pairs}], mlp: {hidden_units: %s, dropout_ratio: [0.5]}}, {name: "
+              "[{block_name: pairs}], mlp: {hidden_units: %s, dropout_ratio: [%g]}}, {name: "
               "second, inputs: [{block_name: deep}], linear: {units: 1}}, {name: score, inputs: "
               "[{block_name: first}, {block_name: second}], add: {}}]}, " CR_PD_ONE_SCORE "}",
-              cr_pd_id_names(p), numbers, (long long)dim, fc);
+              cr_pd_id_names(p), numbers, (long long)dim, fc, drop);
 }

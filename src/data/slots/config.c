@@ -80,7 +80,8 @@ static void made_check(const void *self, cr_diag *diag) {
     if (draws && (c->sampler == CR_DRAW_COUNTS) != (*c->counts != 0))
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, c->base.at,
                     "column '%s': the sampler COUNTS and the file counts belong together", c->name);
-    else if (draws && c->sampler != CR_DRAW_COUNTS && c->last <= c->first)
+    else if (draws && c->sampler != CR_DRAW_COUNTS &&
+             (c->last < c->first || (c->last == c->first && *c->other_than)))
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, c->base.at,
                     "column '%s' draws ids from %lld to %lld; give first and a larger last",
                     c->name, (long long)c->first, (long long)c->last);

@@ -297,3 +297,14 @@ echo "w0" >counts.txt
 run crank run -m models/word2vec/config.yaml
 ends bad
 has_err "...counts.txt:1: the line is not a word and its count; correct the file"
+
+# every model that is built in is compared with PyTorch
+mkdir -p own/folder/data
+sed 's/^hyper_parameters:.*/hyper_parameters: {optimizer: {class: SGD, learning_rate: 1e-2}}/; s/old.ssr"/own\/folder"/' old/ssr/config.yaml >own/folder/config.yaml
+run crank run -m own/folder/config.yaml
+ends bad
+known=$(sed -n "s/.*Known are //p" "$err" | tr -d ,)
+[ "$(echo $known | wc -w)" -gt 40 ] || fail "the message lists few models: $known"
+for m in $known; do
+    [ -s "$CLI/../golden/data/paddle_$m/expect.txt" ] || fail "$m has no golden values"
+done
