@@ -192,6 +192,8 @@ CR_CHECKED cr_code cr_loop_save(loop *l, bool by_signal);
  * by the run that goes on from it. due: one was due at this step, and not only because of the loss.
  */
 CR_CHECKED cr_code cr_loop_save_left(loop *l, bool due);
+/* cr_loop_places writes where a stream stands behind the last step; nothing: the data is files. */
+void cr_loop_places(const loop *l, cr_buf *out);
 /* cr_loop_poll ends the checkpoint that is being written if that needs no waiting;
  * cr_loop_settle waits for it. Both do nothing when there is none. */
 CR_CHECKED cr_code cr_loop_poll(loop *l);

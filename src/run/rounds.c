@@ -5,6 +5,8 @@
  */
 #include <stdio.h>
 
+#include "base/buf.h"
+#include "base/cpu.h"
 #include "comm/life.h"
 #include "run/loop_int.h"
 
@@ -14,6 +16,12 @@ typedef struct round_end {
     int64_t step, steps, rows, in_epoch, n_batches;
     int64_t done, ended, stop; /* no epoch is left; an epoch ended; a signal came */
 } round_end;
+
+typedef struct start { /* where a round began */
+    cr_data_pos pos;
+    cr_buf places; /* of a stream; empty: the data is files */
+    int64_t step;  /* its first */
+} start;
 
 /* Ends all ranks with what this one has found. */
 static void give_up(loop *l) {
@@ -31,12 +39,58 @@ static void give_up(loop *l) {
     (void)cr_job_alone(&l->j, err.code, &err);
 }
 
+/* Opens the data again behind the last step, because a wait for it was ended. */
+static void open_again(loop *l) {
+    cr_buf places;
+    cr_job_data d = cr_loop_rows(l, l->pos);
+    cr_buf_init(&places);
+    cr_loop_places(l, &places);
+    d.places = places.n ? places.data : NULL;
+    d.ids = &l->files;
+    d.trace = cr_profile_trace(l->prof);
+    cr_loader_free(l->data);
+    l->data = NULL;
+    if (cr_job_loader(&l->j, &d, &l->data, l->diag) != CR_OK) give_up(l);
+    cr_buf_clear(&places);
+}
+
+/* A signal ended this worker's wait for the rows of a stream. True: the round ends behind its last
+ * step. Else another worker has read more of the stream, so this one must find the same rows there.
+ * since: when the first of its waits in vain was ended, 0: none was. */
+static bool ends_dry(loop *l, double *since) {
+    cr_err err;
+    double most = (double)l->tc->servers->worker_update_interval_secs;
+    if (cr_trainer_round_dry(l->t, l->step, &err) != CR_OK) {
+        (void)cr_diag_err(l->diag, &err);
+        give_up(l);
+    }
+    if (cr_trainer_round_stops(l->t, l->step)) return true;
+    if (*since == 0) *since = cr_now();
+    if (cr_now() - *since > most) {
+        (void)cr_fail(&err, CR_ERUN,
+                      "another worker has trained on rows behind step %lld, and '%s' has not given "
+                      "them to this one in %.0f s; go on from the last checkpoint with "
+                      "--continue_train",
+                      (long long)l->step, l->c->train_input_path, most);
+        (void)cr_diag_err(l->diag, &err);
+        give_up(l);
+    }
+    open_again(l);
+    return false;
+}
+
 /* A worker's steps up to the next place where all ranks meet. A mistake ends all ranks: nobody
  * listens to this one before the end of the round. */
 static void work_round(loop *l, round_end *r) {
-    for (;;) {
+    for (double since = 0;;) {
         batch_of take;
         cr_loop_take_batch(l, &take);
+        if (take.code == CR_ESTOP) {
+            r->stop = ends_dry(l, &since);
+            if (r->stop) return;
+            continue;
+        }
+        since = 0;
         if (take.code != CR_OK) {
             if (!take.told) (void)cr_diag_err(l->diag, &take.err);
             give_up(l);
@@ -67,10 +121,9 @@ static void take_step(loop *l, const cr_batch *b, int64_t step) {
     give_up(l);
 }
 
-/* Trains the part of the rows of lost workers that is this one's. pos and first are those where the
- * round began. A plan has room for the rows of its own lanes, so others come in as many at a time.
- */
-static void take_over(loop *l, const cr_takes *more, cr_data_pos pos, int64_t first) {
+/* Trains the part of the rows of lost workers that is this one's. A plan has room for the rows of
+ * its own lanes, so others come in as many at a time. */
+static void take_over(loop *l, const cr_takes *more, const start *at) {
     const cr_meet *m = l->j.meet;
     int own = m->lane[m->self + 1] - m->lane[m->self];
     for (int i = 0; i < more->n; i++) {
@@ -80,11 +133,12 @@ static void take_over(loop *l, const cr_takes *more, cr_data_pos pos, int64_t fi
             cr_err err;
             cr_loader *data;
             int lanes[2] = {a, a + own < end ? a + own : end};
-            cr_job_data d = cr_loop_rows(l, pos);
+            cr_job_data d = cr_loop_rows(l, at->pos);
+            d.places = at->places.n ? at->places.data : NULL;
             d.lanes = lanes;
             d.silent = true;
             if (cr_job_loader(&l->j, &d, &data, l->diag) != CR_OK) give_up(l);
-            for (int64_t step = first; step <= x->to; step++) {
+            for (int64_t step = at->step; step <= x->to; step++) {
                 cr_batch *b = NULL;
                 bool done;
                 if (cr_loader_next(data, &b, &done, &err) != CR_OK) {
@@ -102,7 +156,7 @@ static void take_over(loop *l, const cr_takes *more, cr_data_pos pos, int64_t fi
 }
 
 /* The end of a worker's steps in a round, with those of lost workers that it takes over. */
-static void meet_round(loop *l, cr_data_pos pos, int64_t first) {
+static void meet_round(loop *l, const start *at) {
     cr_err err;
     cr_takes more;
     do {
@@ -110,7 +164,7 @@ static void meet_round(loop *l, cr_data_pos pos, int64_t first) {
             (void)cr_diag_err(l->diag, &err);
             give_up(l);
         }
-        take_over(l, &more, pos, first);
+        take_over(l, &more, at);
     } while (more.n > 0);
 }
 
@@ -131,15 +185,18 @@ static cr_code leave(loop *l, bool ended) {
 cr_code cr_loop_round(loop *l, bool *done, bool *stop) {
     cr_err err;
     const cr_meet *meet = l->j.meet;
-    int64_t rows = l->res->rows, n_steps = l->res->steps, first = l->step + 1;
-    cr_data_pos pos = l->pos;
+    int64_t rows = l->res->rows, n_steps = l->res->steps;
+    start at_first = {.pos = l->pos, .step = l->step + 1};
     round_end r = {0};
-    cr_trainer_round_begin(l->t, first);
+    cr_trainer_round_begin(l->t, at_first.step);
     if (meet->serves[meet->self]) {
         if (cr_trainer_serve(l->t, &err) != CR_OK) return cr_diag_err(l->diag, &err);
     } else {
+        cr_buf_init(&at_first.places);
+        cr_loop_places(l, &at_first.places);
         work_round(l, &r);
-        meet_round(l, pos, first);
+        meet_round(l, &at_first);
+        cr_buf_clear(&at_first.places);
     }
     cr_trainer_round_end(l->t, r.steps);
     l->sent_by_all += cr_trainer_round_sent(l->t);

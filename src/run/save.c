@@ -103,14 +103,15 @@ static const char *sessions_of(const loop *l, cr_arena *a) {
     return text;
 }
 
-/* Where a stream stands; NULL: the data is files. */
+void cr_loop_places(const loop *l, cr_buf *out) {
+    if (l->j.reader->stream && l->data) cr_loader_mark(l->data, l->pos, out);
+}
+
 static const char *places_of(const loop *l, cr_arena *a) {
     cr_buf text;
-    const char *out = NULL;
-    if (!l->j.reader->stream || !l->data) return NULL;
     cr_buf_init(&text);
-    cr_loader_mark(l->data, l->pos, &text);
-    if (text.n > 0) out = cr_arena_strdup(a, text.data);
+    cr_loop_places(l, &text);
+    const char *out = text.n > 0 ? cr_arena_strdup(a, text.data) : NULL;
     cr_buf_clear(&text);
     return out;
 }

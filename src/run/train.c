@@ -185,6 +185,10 @@ static cr_code next_pass(loop *l, bool *done) {
 
 /* Collective: saves what there is, because a signal came. */
 static cr_code stop_here(loop *l) {
+    if (l->step < 0)
+        return cr_diag_err(l->diag, &(cr_err){.code = CR_ESTOP,
+                                              .msg = "stopped by a signal before the first step; "
+                                                     "there is nothing to save"});
     CR_TRY(cr_loop_dump_last(l));
     CR_TRY(cr_loop_save(l, true));
     return stopped(l);
@@ -197,12 +201,16 @@ static cr_code one_turn(loop *l, bool *done, bool *stop) {
     double span = cr_trace_begin(cr_profile_trace(l->prof));
     cr_loop_take_batch(l, &take);
     *done = take.done;
-    *stop = take.code == CR_ESTOP && !l->j.comm; /* a stream was waited for */
-    if (*stop) return l->step < 0 ? cr_diag_err(l->diag, &take.err) : CR_OK;
-    if (take.code != CR_OK && !take.told) (void)cr_diag_err(l->diag, &take.err);
-    CR_TRY(agreed(l, take.code)); /* the ranks meet in a step, so all must have a good batch */
+    if (take.code != CR_OK && take.code != CR_ESTOP && !take.told)
+        (void)cr_diag_err(l->diag, &take.err);
+    /* The ranks meet in a step, so all must have a good batch. */
+    cr_code code = agreed(l, take.code);
+    *stop = code == CR_ESTOP; /* a signal ended the wait of a rank for a stream */
+    if (*stop && take.b) cr_loader_release(l->data, take.b);
+    if (*stop) return CR_OK;
+    CR_TRY(code);
     cr_profile_span(l->prof, CR_STAGE_WAIT, span);
-    cr_code code = take.b ? one_step(l, take.b) : cr_loop_end_epoch(l);
+    code = take.b ? one_step(l, take.b) : cr_loop_end_epoch(l);
     if (take.b && code == CR_OK) cr_life_step();
     return cr_job_agree(&l->j, code, stop);
 }

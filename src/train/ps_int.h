@@ -26,6 +26,7 @@ enum {
     PS_DELTA,
     PS_NEWS,
     PS_MEET,
+    PS_DRY, /* a signal ended the wait for rows behind the step; NEWS without values answers */
     /* of the first server, where a worker may be lost: */
     PS_TAKE, /* rows of lost workers are to be trained; cr_take of `count` of them follow */
     PS_END   /* the round is over, without the workers of the cr_take that follow */
@@ -40,7 +41,7 @@ typedef struct ps_head {
     int64_t count; /* PUSH: batches that are merged; ROWS: batches that the server has applied */
     int64_t seen; /* PUSH: the count of the ROWS that the oldest of its batches was computed from */
     int64_t stop; /* ROWS, NEWS: the last step of the round; PS_NO_STOP: not known yet */
-    int64_t wish; /* PULL, DELTA: the worker got a signal */
+    int64_t wish; /* PULL, DELTA, DRY: the worker got a signal */
     int64_t takes; /* END: how many TAKE there were */
     int64_t day;   /* PULL, DELTA: of the worker's batch; INT64_MIN: not known */
 } ps_head;

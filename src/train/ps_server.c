@@ -34,8 +34,10 @@ struct ps_server {
     bool has_end;
     ps_box end;        /* what it says */
     ps_box *order;     /* by holder: TAKE and END */
+    cr_take *ended;    /* room for the rows of lost workers */
     int64_t top, stop; /* the newest step that was asked for; the last one of the round */
     bool wish;
+    ps_box **kept;  /* by worker: an answer that waits until the last step is known; NULL: none */
     cr_sink *sinks; /* by block */
     float **scratch;
     void *ids, *seg; /* rows of a PUSH; how often keys were seen */
@@ -69,6 +71,8 @@ cr_code cr_ps_server_new(cr_ps *p, cr_err *err) {
     s->last = CR_NEW_N(a, int64_t, p->n_workers);
     s->gone = CR_NEW_N(a, bool, p->n_workers);
     s->order = CR_NEW_N(a, ps_box, p->meet->n);
+    s->kept = CR_NEW_N(a, ps_box *, p->n_workers);
+    s->ended = CR_NEW_N(a, cr_take, p->n_workers + 1);
     s->met_step = CR_NEW_N(a, int64_t, p->n_workers);
     s->heard = CR_NEW_N(a, double, p->n_workers);
     s->sinks = CR_NEW_N(a, cr_sink, n_own(p) + 1);
@@ -279,13 +283,47 @@ static ps_head head_of(const cr_ps *p, int kind) {
 }
 
 /* The first server decides which step is the last one: the newest that any worker has asked for, so
- * that nobody is past it. A worker of geo writes behind its steps, so it may be k_steps further. */
+ * that nobody is past it. A worker of geo writes behind its steps, so what it has asked for is not
+ * known before it writes again. */
 static void note_step(cr_ps *p, const ps_head *h) {
     ps_server *s = p->s;
     if (h->step > s->top) s->top = h->step;
     s->wish |= h->wish != 0 || cr_stop_requested != 0;
-    if (s->wish && s->stop == PS_NO_STOP)
-        s->stop = s->top + (p->strategy == CR_GEO ? p->conf->k_steps : 0);
+    if (s->wish && s->stop == PS_NO_STOP && p->strategy != CR_GEO) s->stop = s->top;
+}
+
+/* Sends the answers that were kept, once every worker of geo that lives has told its step since the
+ * signal, or has ended the round. */
+static void give_kept(cr_ps *p) {
+    ps_server *s = p->s;
+    for (int k = 0; k < p->n_workers; k++)
+        if (!s->gone[k] && !s->kept[k] && s->met[k] <= s->takes) return;
+    s->stop = s->top;
+    for (int k = 0; k < p->n_workers; k++) {
+        ps_head h;
+        if (!s->kept[k]) continue;
+        memcpy(&h, s->kept[k]->mem, sizeof h);
+        h.stop = s->stop;
+        memcpy(s->kept[k]->mem, &h, sizeof h);
+        post_answer(p, s->kept[k], k);
+        s->kept[k] = NULL;
+        s->heard[k] = cr_now();
+    }
+}
+
+static bool keeps(const cr_ps *p) {
+    const ps_server *s = p->s;
+    return p->strategy == CR_GEO && p->index[p->meet->self] == 0 && s->wish &&
+           s->stop == PS_NO_STOP;
+}
+
+/* Answers a letter that tells the step which a worker has made. The first server of geo waits with
+ * it when a signal came, until it knows the last step of the round. */
+static void give(cr_ps *p, ps_box *b, int worker) {
+    if (keeps(p))
+        p->s->kept[worker] = b;
+    else
+        post_answer(p, b, worker);
 }
 
 static size_t slice_bytes(const cr_ps *p) {
@@ -362,7 +400,19 @@ static cr_code take_delta(cr_ps *p, int worker, const ps_head *h, cr_err *err) {
     memcpy(v, w, slice_bytes(p));
     ps_head answer = head_of(p, PS_NEWS);
     memcpy(b->mem, &answer, sizeof answer);
-    post_answer(p, b, worker);
+    give(p, b, worker);
+    return CR_OK;
+}
+
+/* Tells a worker that gets no more rows which step is the last one. */
+static cr_code take_dry(cr_ps *p, int worker, const ps_head *h, cr_err *err) {
+    ps_box *b;
+    if (!ends_with(p, p->s->in.mem + sizeof *h, 0)) return cr_ps_wrong(p->worker[worker], err);
+    note_step(p, h);
+    CR_TRY(answer_box(p, worker, ANSWER_ROWS, sizeof *h, &b, err));
+    ps_head answer = head_of(p, PS_NEWS);
+    memcpy(b->mem, &answer, sizeof answer);
+    give(p, b, worker);
     return CR_OK;
 }
 
@@ -420,6 +470,7 @@ static cr_code answer(cr_ps *p, int worker, const ps_head *h, cr_err *err) {
         cr_kill_point("push");
         s->last[worker] = h->step;
         return take_delta(p, worker, h, err);
+    case PS_DRY: return take_dry(p, worker, h, err);
     case PS_MEET:
         s->met[worker]++;
         s->met_step[worker] = h->step;
@@ -473,7 +524,7 @@ static cr_code check_silence(cr_ps *p, cr_err *err) {
     const ps_server *s = p->s;
     double now = cr_now(), most = (double)p->conf->worker_update_interval_secs;
     for (int k = 0; k < p->n_workers; k++)
-        if (!s->gone[k] && s->met[k] <= s->takes && now - s->heard[k] > most)
+        if (!s->gone[k] && !s->kept[k] && s->met[k] <= s->takes && now - s->heard[k] > most)
             return cr_fail(err, CR_ERUN,
                            "worker %d (rank %d) has sent nothing for %.0f s, which is the limit of "
                            "train_config.servers.worker_update_interval_secs; look for what holds "
@@ -500,7 +551,7 @@ static cr_code send_order(cr_ps *p, int to, ps_head h, const cr_take *v, int n, 
  * more cannot keep the round from ending. */
 static cr_code end_round(cr_ps *p, cr_err *err) {
     ps_server *s = p->s;
-    cr_take *v = CR_NEW_N(&p->arena, cr_take, s->n_gone + 1);
+    cr_take *v = s->ended;
     int n = 0, living = p->n_workers - s->n_gone, k = 0, missing = 0;
     int64_t end = 0;
     for (int w = 0; w < p->n_workers; w++)
@@ -574,6 +625,7 @@ cr_code cr_ps_serve(cr_ps *p, cr_err *err) {
         s->met[k] = 0;
         s->last[k] = p->first_step - 1;
         s->heard[k] = cr_now();
+        s->kept[k] = NULL;
     }
     for (int64_t idle = 0; !all_met(p) || (p->may_lose && !s->has_end);) {
         CR_TRY(take_one(p, &found, err));
@@ -585,9 +637,10 @@ cr_code cr_ps_serve(cr_ps *p, cr_err *err) {
             if (idle % CHECK == 0) CR_TRY(check_silence(p, err));
         }
         if (!found || s->seen_lost == 0) CR_TRY(look_for_lost(p, err));
+        if (keeps(p)) give_kept(p);
         if (p->may_lose && first && !found && all_met(p)) CR_TRY(end_round(p, err));
     }
-    for (int k = 1; k < p->n_workers && s->n_gone == 0; k++)
+    for (int k = 1; k < p->n_workers && s->n_gone == 0 && !p->conf->fake_rpc; k++)
         if (s->met_step[k] != s->met_step[0]) CR_BUG("workers end a round at different steps");
     for (int k = 0; k < p->n_workers; k++)
         for (int q = 0; q < N_ANSWERS && !s->gone[k]; q++)

@@ -216,6 +216,19 @@ bool cr_ps_stops(const cr_ps *p, int64_t step) {
     return stops;
 }
 
+cr_code cr_ps_dry(cr_ps *p, int64_t step, cr_err *err) {
+    ps_talk *t = &p->w->delta;
+    ps_head h = {.kind = PS_DRY, .step = step, .wish = 1};
+    CR_TRY(cr_ps_talk_idle(p, t, err));
+    for (int s = 0; s < p->n_servers; s++) {
+        CR_TRY(cr_ps_fit(&t->out[s], sizeof h, err));
+        memcpy(t->out[s].mem, &h, sizeof h);
+    }
+    cr_ps_ask(p, t);
+    CR_TRY(cr_ps_answer(p, t, err));
+    return cr_ps_talk_idle(p, t, err);
+}
+
 /* ---- life ---- */
 
 static void init_talk(cr_ps *p, ps_talk *t) {

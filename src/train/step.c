@@ -285,6 +285,10 @@ bool cr_trainer_round_stops(const cr_trainer *t, int64_t step) {
     return cr_ps_stops(t->ps, step);
 }
 
+cr_code cr_trainer_round_dry(cr_trainer *t, int64_t step, cr_err *err) {
+    return cr_job_alone(t->j, cr_ps_dry(t->ps, step, err), err);
+}
+
 cr_code cr_trainer_round_meet(cr_trainer *t, int64_t step, cr_takes *more, cr_err *err) {
     return cr_job_alone(t->j, cr_ps_meet(t->ps, step, more, err), err);
 }

@@ -36,11 +36,14 @@ typedef struct cr_takes {
  * CR_ESTOP, which has not made its step. All workers make the same number of steps; step is the
  * last one, and `steps` how many they were. A worker then calls cr_trainer_round_meet, which may
  * ask it to train more rows and to call it again (more->n > 0); behind it, ranks that were lost in
- * the round are left out of all calls. */
+ * the round are left out of all calls. A worker whose wait for rows was ended by a signal, behind
+ * step `step`, calls cr_trainer_round_dry; then cr_trainer_round_stops says whether the round ends
+ * there. If not, another worker has made a later step, whose rows are there by now. */
 bool cr_trainer_has_rounds(const cr_trainer *t);
 void cr_trainer_round_begin(cr_trainer *t, int64_t first_step);
 CR_CHECKED cr_code cr_trainer_serve(cr_trainer *t, cr_err *err);
 bool cr_trainer_round_stops(const cr_trainer *t, int64_t step);
+CR_CHECKED cr_code cr_trainer_round_dry(cr_trainer *t, int64_t step, cr_err *err);
 CR_CHECKED cr_code cr_trainer_round_meet(cr_trainer *t, int64_t step, cr_takes *more, cr_err *err);
 void cr_trainer_round_end(cr_trainer *t, int64_t steps);
 int64_t cr_trainer_round_sent(const cr_trainer *t); /* bytes that all ranks have sent in it */

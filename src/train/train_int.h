@@ -72,6 +72,8 @@ CR_CHECKED cr_code cr_ps_serve(cr_ps *p, cr_err *err);
 CR_CHECKED cr_code cr_ps_refresh(cr_ps *p, int64_t step, cr_err *err);
 CR_CHECKED cr_code cr_ps_push(cr_ps *p, cr_updater *up, const cr_work *w, cr_err *err);
 bool cr_ps_stops(const cr_ps *p, int64_t step);
+/* cr_ps_dry: see cr_trainer_round_dry. */
+CR_CHECKED cr_code cr_ps_dry(cr_ps *p, int64_t step, cr_err *err);
 /* cr_ps_looks_ahead: are rows of the coming batch asked for during a step? */
 bool cr_ps_looks_ahead(const cr_ps *p);
 /* cr_ps_meet: a worker has made its steps, the last of which is `step`; see

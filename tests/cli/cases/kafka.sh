@@ -1,44 +1,6 @@
 # KafkaDataset: the weights of a run on files; stopped, killed and continued at the offsets of the checkpoint; start by time;
 # brokers that fail. The brokers are the mock cluster of librdkafka.
-MOCK=$(dirname "$CRANK")/tests/stores/kafka_mock
-[ -x "$MOCK" ] && [ -f "$(dirname "$CRANK")/kafka-rdkafka.so" ] || skip "crank was built without librdkafka"
-tiny_config
-tiny_data 960 300
-tiny_parquet 100
-mock=
-trap 'kill $mock 2>/dev/null || true' EXIT
-brokers() { # brokers PARTITIONS FIRST HOW: a topic with the first messages of train.parquet, 10 rows each; $at is its address
-    rm -f in "$CASE_DIR/mock"
-    mkfifo in
-    : >"$CASE_DIR/mock"
-    "$MOCK" train.parquet clicks "$1" 10 "$2" "$3" <in >"$CASE_DIR/mock" 2>"$CASE_DIR/mock.err" &
-    mock=$!
-    exec 5>in
-    for _ in $(seq 300); do
-        [ ! -s "$CASE_DIR/mock" ] || break
-        sleep 0.1
-    done
-    at=kafka://$(sed -n 's/brokers //p' "$CASE_DIR/mock")/clicks
-    [ "$at" != kafka:///clicks ] || fail "the brokers do not start: $(cat "$CASE_DIR/mock.err")"
-}
-tell() { # tell COMMAND: to the brokers
-    n=$(grep -c ok "$CASE_DIR/mock" || true)
-    echo "$*" >&5
-    for _ in $(seq 300); do
-        [ "$(grep -c ok "$CASE_DIR/mock" || true)" -eq "$n" ] || return 0
-        sleep 0.1
-    done
-    fail "the brokers do not obey: $(cat "$CASE_DIR/mock.err")"
-}
-gone() {
-    exec 5>&-
-    wait $mock || fail "the brokers: $(cat "$CASE_DIR/mock.err")"
-}
-all='group.id=g&auto.offset.reset=earliest'
-sed 's/CsvDataset/KafkaDataset/' tiny_pq.yaml | sed 's/ParquetDataset/KafkaDataset/' >k0.yaml
-sed '/train_input_path/d; /eval_input_path/d' k0.yaml >k.yaml
-grep -q KafkaDataset k.yaml || fail "no KafkaDataset in the config"
-# evaluation has files of another kind, so there is none
+. "$CLI/brokers.sh"
 train() { # train DIR ADDRESS FLAGS...
     to=$1 from=$2
     shift 2
@@ -89,7 +51,7 @@ kill -TERM $waits
 code=0
 wait $waits || code=$?
 [ $code -ne 0 ] || fail "an endless stream ended"
-has_err "...stopped by a signal while it waited for a message"
+has_err "...stopped by a signal before the first step; there is nothing to save"
 gone
 # a stream that goes on: num_steps ends the run, and a later one goes on with what came meanwhile
 brokers 3 60 stream

@@ -270,6 +270,71 @@ TEST(several_workers) {
     }
 }
 
+/* ---- a signal while workers wait for rows ---- */
+
+/* Each worker gets no more rows behind another step, and all must agree on the last one. */
+static void run_dry(holder *h, void *ctx) {
+    trial *t = ctx;
+    part p;
+    cr_err err = {0};
+    cr_takes more;
+    cr_code code;
+    int self = h->number, left = 1 + self % 3;
+    int64_t step = -1;
+    bool serves = h->of->serves[self], done;
+    memset(&p, 0, sizeof(p));
+    cr_diag_init(&p.diag);
+    pthread_mutex_lock(&one_at_a_time);
+    CHECK(open_part(&p, t, h) == CR_OK);
+    pthread_mutex_unlock(&one_at_a_time);
+    cr_trainer_round_begin(p.t, 0);
+    code = serves ? cr_trainer_serve(p.t, &err) : CR_OK;
+    while (!serves && code == CR_OK && !cr_trainer_round_stops(p.t, step)) {
+        cr_batch *b = NULL;
+        if (left-- == 0) {
+            code = cr_trainer_round_dry(p.t, step, &err);
+            continue;
+        }
+        code = cr_loader_next(p.data, &b, &done, &err);
+        if (code == CR_OK) code = cr_trainer_step(p.t, b, step + 1, &err);
+        step += code == CR_OK;
+        cr_loader_release(p.data, b);
+    }
+    if (code == CR_ESTOP) code = CR_OK; /* a step that was not made any more */
+    if (!serves && code == CR_OK) code = cr_trainer_round_meet(p.t, step, &more, &err);
+    if (code != CR_OK) fprintf(stderr, "%s\n", err.msg);
+    t->fine[self] = code == CR_OK;
+    t->last[self] = (double)step;
+    cr_trainer_round_end(p.t, step + 1);
+    t->state[self] = cr_trainer_get_state(p.t);
+    pthread_mutex_lock(&one_at_a_time);
+    show(&p.diag);
+    cr_loader_free(p.data);
+    cr_trainer_free(p.t);
+    cr_job_close(&p.j);
+    cr_diag_clear(&p.diag);
+    pthread_mutex_unlock(&one_at_a_time);
+}
+
+TEST(dry_workers) {
+    static const int shape[] = {3, SERVER, 3, 2, SERVER, 0};
+    static const char *const settings[] = {STRATEGY("half_async", ""), STRATEGY("async", ""),
+                                           STRATEGY("geo", ", k_steps: 2"),
+                                           STRATEGY("geo", ", k_steps: 100")};
+    for (int i = 0; i < 8; i++) {
+        trial t = {.config = in_root("criteo/pipeline.yaml"), .set = {settings[i % 4], SGD}};
+        holders hs;
+        holders_run(&hs, shape, run_dry, &t);
+        for (int h = 0; h < hs.n; h++) {
+            CHECK(t.fine[h]);
+            CHECK(hs.serves[h] || (t.last[h] == t.last[0] && t.last[h] >= 0 && t.last[h] <= 2));
+            /* a worker of geo whose differences are not due is asked by nobody before its end */
+            CHECK(hs.serves[h] || i % 4 < 3 || t.last[h] == 2);
+            CHECK_INT(t.state[h].sched_steps, (int64_t)t.last[0] + 1);
+        }
+    }
+}
+
 /* ---- letters that no process of crank sends ---- */
 
 typedef struct odd_letter {
@@ -289,6 +354,7 @@ static const odd_letter odd[] = {
     {.head = {.kind = PS_PULL}, .n = {INT64_MAX}, .size = sizeof(ps_head) + 1024},
     {.head = {.kind = PS_PUSH, .parts = 1}, .size = sizeof(ps_head) + 1024}, /* without gradients */
     {.head = {.kind = PS_PUSH, .parts = 3}, .n = {0}, .size = sizeof(ps_head) + 1024},
+    {.head = {.kind = PS_DRY}, .size = sizeof(ps_head) + 8}, /* with something behind it */
 };
 enum { N_ODD = sizeof odd / sizeof *odd };
 
@@ -398,7 +464,7 @@ static void make_growing(const char *from, const char *to) {
 
 int main(int argc, char **argv) {
     static const t_case cases[] = {CASE(one_worker_of_half_async), CASE(several_workers),
-                                   CASE(odd_letters)};
+                                   CASE(dry_workers), CASE(odd_letters)};
     if (!root_open("rounds")) return 1;
     make_synth("criteo", in_root("criteo"), ROWS, 100, 5, 0.0002);
     make_synth("taobao", in_root("taobao"), ROWS, 100, 5, 0.0005);
