@@ -270,10 +270,13 @@ static cr_code fine_tune(cr_job *j, cr_trainer *t, cr_ckpt_tensor *v, int n, boo
                             /* one rank reads every byte; all learn whether it could */
                             .no_verify = !cr_job_is_first(j),
                             .done = &done};
+    cr_arena ids;
+    cr_arena_init(&ids, 0);
     cr_code code = cr_job_same_meaning(j, c, true, diag);
-    if (code == CR_OK && cr_restore_by_id(j, c, v, n, dry, &err) != CR_OK)
+    if (code == CR_OK && cr_restore_by_id(j, c, v, n, dry, &ids, &err) != CR_OK)
         code = wrong_file(tc, "fine_tune_checkpoint", path, &err, diag);
     if (code == CR_OK) code = cr_ckpt_load(c, v, n, &lo, diag);
+    cr_arena_clear(&ids);
     if (code == CR_OK && !dry) code = cr_job_maps_loaded(j, diag);
     const cr_ckpt_state *s = cr_ckpt_get_state(c);
     if (code == CR_OK && !dry) {

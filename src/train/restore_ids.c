@@ -18,7 +18,8 @@
 typedef struct by_id {
     cr_ckpt_tensor to; /* as it was: its rows are ids */
     const cr_table *t;
-    const int64_t *id; /* [n] by row of the checkpoint; -1: a row that nothing takes */
+    const int64_t *id; /* [n] by row of the checkpoint; -1: a row that nothing takes. NULL: none is
+                        * taken */
     int64_t n, width;
 } by_id;
 
@@ -42,7 +43,7 @@ static void put_by_id(void *ctx, int64_t first, int64_t n, const float *in) {
     for (int64_t i = 0, m; i < n; i += m) {
         int64_t row = (first + i) / b->width, col = (first + i) % b->width;
         m = b->width - col < n - i ? b->width - col : n - i;
-        if (row < b->n && b->id[row] >= 0) put_row(b, b->id[row], col, m, in + i);
+        if (b->id && row < b->n && b->id[row] >= 0) put_row(b, b->id[row], col, m, in + i);
     }
 }
 
@@ -54,12 +55,15 @@ static cr_code fit_by_id(void *ctx, int64_t rows, cr_err *err) {
                    b->to.name, (long long)rows, (long long)b->n);
 }
 
-/* Reads the ids of a table by row. *out NULL: the checkpoint has none for it. */
-static cr_code ids_of(cr_job *j, const cr_ckpt *c, const cr_model_table *t, bool numbers,
+/* Says how many ids the checkpoint has for a table, -1: none, and reads them by row. check: it only
+ * looks whether they can be read. */
+static cr_code ids_of(const cr_ckpt *c, const cr_model_table *t, bool check, cr_arena *a,
                       const int64_t **out, int64_t *n, cr_err *err) {
-    cr_arena *a = &j->cfg.arena;
+    void *p;
+    int64_t none;
     size_t len = strlen(t->table.name);
     *out = NULL;
+    *n = -1;
     if (len < 6 || strcmp(t->table.name + len - 6, "weight") != 0) return CR_OK;
     const char *base = cr_arena_strndup(a, t->table.name, len - 6);
     const char *ids = cr_arena_printf(a, "%s_mch_sorted_raw_ids", base);
@@ -67,10 +71,16 @@ static cr_code ids_of(cr_job *j, const cr_ckpt *c, const cr_model_table *t, bool
     const cr_ckpt_info *e = cr_ckpt_find(c, ids), *r = cr_ckpt_find(c, rows);
     if (!e || !r || e->n_elems != r->n_elems) return CR_OK;
     *n = e->n_elems;
-    int64_t *by_row = CR_NEW_N(a, int64_t, *n + 1);
+    CR_TRY(cr_ckpt_read_whole(c, ids, 0, 0, &none, err));
+    CR_TRY(cr_ckpt_read_whole(c, rows, 0, 0, &none, err));
+    if (check) return CR_OK;
+    /* a number of a file: it may be more than there is memory for */
+    CR_TRY(cr_try_alloc(&p, cr_bytes(*n, sizeof(int64_t)), "the ids of a table that grew", err));
+    cr_arena_defer(a, cr_free, p);
+    int64_t *by_row = p;
     for (int64_t i = 0; i < *n; i++)
         by_row[i] = -1;
-    for (int64_t i = 0, m; numbers && i < *n; i += m) {
+    for (int64_t i = 0, m; i < *n; i += m) {
         int64_t id[SOME], row[SOME];
         m = *n - i < SOME ? *n - i : SOME;
         CR_TRY(cr_ckpt_read_whole(c, ids, i, m, id, err));
@@ -84,8 +94,7 @@ static cr_code ids_of(cr_job *j, const cr_ckpt *c, const cr_model_table *t, bool
 }
 
 cr_code cr_restore_by_id(cr_job *j, const cr_ckpt *c, cr_ckpt_tensor *v, int n, bool dry,
-                         cr_err *err) {
-    cr_arena *a = &j->cfg.arena;
+                         cr_arena *a, cr_err *err) {
     bool numbers = j->root->data_config->fg_mode == CR_FG_NONE;
     for (int i = 0; i < j->model->n_tables; i++) {
         const cr_model_table *t = j->model->tables[i];
@@ -93,8 +102,8 @@ cr_code cr_restore_by_id(cr_job *j, const cr_ckpt *c, cr_ckpt_tensor *v, int n, 
         int64_t rows;
         const int64_t *ids;
         if (cr_feature_mapped(t->owner)) continue;
-        CR_TRY(ids_of(j, c, t, numbers, &ids, &rows, err));
-        if (!ids) continue;
+        CR_TRY(ids_of(c, t, dry || !numbers, a, &ids, &rows, err));
+        if (rows < 0) continue;
         if (!numbers && !dry)
             CR_WARN("table '%s' has ids in the checkpoint that are hashes, and no row of this "
                     "table belongs to one; it begins anew",

@@ -7,10 +7,11 @@
 #include "train/step.h"
 
 /* ---- restore_ids.c: cr_restore_by_id lets tables of a fixed size take the rows of tables that
- * grew. It changes the tensors of those for which c has ids; dry: nothing will be moved. It fails
- * when those ids cannot be read. ---- */
+ * grew. It changes the tensors of those for which c has ids; dry: nothing will be moved. What they
+ * need is kept by a, which is cleared behind the load. It fails when those ids cannot be read, or
+ * when there is no memory for them. ---- */
 CR_CHECKED cr_code cr_restore_by_id(cr_job *j, const cr_ckpt *c, cr_ckpt_tensor *v, int n, bool dry,
-                                    cr_err *err);
+                                    cr_arena *a, cr_err *err);
 
 /* ---- pareto.c: weights of the tasks' losses, chosen in each step ---- */
 typedef struct pareto pareto;

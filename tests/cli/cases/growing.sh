@@ -45,6 +45,23 @@ cmp -s no_ids.safetensors "$(newest plain)"/model-*.safetensors && fail "the typ
 run crank train fixed.yaml --model_dir no_ids --fine_tune_checkpoint no_ids.safetensors --ignore_restore_optimizer
 ends 1
 has_err "...tensor '...user_emb._mch_remapped_ids_mapping' is of type F64 and must be I64; correct the file"
+run crank check fixed.yaml --fine_tune_checkpoint no_ids.safetensors
+ends 1
+has_err "...tensor '...user_emb._mch_remapped_ids_mapping' is of type F64 and must be I64; correct the file"
+# more ids than there is memory for: a file of 4 TiB without content
+bytes=2199023255552
+ids=$(crank params "$(newest plain)" | sed -n 's/^ *\([^ ]*user_emb\._mch_\)sorted_raw_ids .*/\1/p' | head -n 1)
+type="{\"dtype\":\"I64\",\"shape\":[$((bytes / 8))],\"data_offsets\""
+printf -- "{\"${ids}sorted_raw_ids\":$type:[0,$bytes]},\"${ids}remapped_ids_mapping\":$type:[$bytes,$((2 * bytes))]}}" >header
+n=$(wc -c <header)
+[ "$n" -ge 256 ] && [ "$n" -lt 512 ] || fail "a header of $n bytes"
+printf '%b\1\0\0\0\0\0\0' "\\0$(printf %o $((n - 256)))" | cat - header >huge.safetensors
+if truncate -s $((8 + n + 2 * bytes)) huge.safetensors 2>/dev/null; then
+    run crank train fixed.yaml --model_dir huge --fine_tune_checkpoint huge.safetensors --ignore_restore_optimizer
+    ends 1
+    has_err "--fine_tune_checkpoint: 'huge.safetensors': no memory for the ids of a table that grew: 2.2 TB needed, ..."
+    is_gone huge/model.ckpt-0
+fi
 
 # every rule at once
 sed "s/expression: \"user:user\", growing: {}/expression: \"user:user\", growing: {max_rows: 30, bucket_rows: 8, lfu: {}}/
