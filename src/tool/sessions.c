@@ -52,7 +52,8 @@ static cr_code take_line(events *e, const char *p, const char *end, const char *
     int64_t v[3];
     const char *s = p;
     for (int k = 0; k < 3; k++) {
-        const char *q = memchr(s, ',', (size_t)(end - s));
+        /* behind the last field s lies behind the end */
+        const char *q = s < end ? memchr(s, ',', (size_t)(end - s)) : NULL;
         if (!q || k == 2) q = end;
         char shown[CR_SHOW];
         if (s <= end && cr_parse_i64(s, (size_t)(q - s), &v[k])) {

@@ -75,6 +75,7 @@ ends bad
 is_there output_model_dnn/inference_0/text
 
 # launchers
+mpi_leaks
 run crank python -m paddle.distributed.launch ../../../tools/trainer.py -m config.yaml -o runner.epochs=1
 ends 0
 run crank python -m paddle.distributed.launch --ips="127.0.0.1" --gpus 0,1 ../../../tools/trainer.py -m config.yaml -o runner.epochs=1

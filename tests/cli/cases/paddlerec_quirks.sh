@@ -96,6 +96,7 @@ sed -n 's/.*epoch: 0 done, \(auc: [0-9.]*\),.*/\1/p' "$out" >second
 # an odd number of files over two workers: none is dropped
 split -l 14 dnn/data/part-0 dnn/data/part-1
 rm dnn/data/part-0
+mpi_leaks
 run crank launch --standalone --nproc-per-node 2 -- run -m dnn/config.yaml -o runner.epochs=1 runner.train_batch_size=1
 ends 0
 grep -q '"rows": *40' out_dnn/train_log.jsonl || fail "rows of three files: $(tail -n 3 out_dnn/train_log.jsonl)"

@@ -41,7 +41,7 @@ learn async --set train_config.num_epochs=1
 slow="env CRANK_TEST_KILL=push:20:SLOW CRANK_TEST_KILL_IF=RANK=2"
 learn async --set train_config.num_epochs=1 --set train_config.servers.send_queue_size=2
 busy=$(sed -n 's/.*async: servers were busy .*, at most \([0-9]*\) %.*/\1/p' "$err" | tail -n 1)
-[ "${busy:-0}" -ge 90 ] || fail "the slow server was busy ${busy:-0} % of the round"
+[ "${busy:-0}" -ge 70 ] || fail "the slow server was busy ${busy:-0} % of the round"
 slow=
 # a full server: before anything is allocated
 tiny_config
