@@ -126,7 +126,9 @@ static cr_code pack(cr_arena *a, const char *top, const char *path, cr_bundle_re
                     "--format=ustar",
                     "-C",
                     cr_arena_strdup(a, top),
-                    "-czf",
+                    "-I",
+                    "gzip -n1",
+                    "-cf",
                     part,
                     "crank",
                     "bin",
@@ -134,12 +136,12 @@ static cr_code pack(cr_arena *a, const char *top, const char *path, cr_bundle_re
                     NULL};
     cr_ran ran = {0};
     cr_client_opts o = {.argv = argv, .merged = true, .timeout_s = 600};
-    setenv("GZIP", "-n1", 1);
     cr_code code = cr_client_run(a, &o, &ran, err);
-    unsetenv("GZIP");
     if (code == CR_OK && (ran.late || ran.exit_code != 0))
-        code = cr_fail(err, CR_EIO, "tar could not write %s: %.200s", path,
-                       ran.late ? "it took too long" : cr_shown(a, ran.out));
+        code =
+            cr_fail(err, CR_EIO, "tar could not write %s: %.200s", path,
+                    ran.late ? "it took too long"
+                             : cr_shown(a, cr_arena_strndup(a, ran.out, strcspn(ran.out, "\n"))));
     if (code == CR_OK && rename(part, path) != 0) code = cr_io_fail(err, path, "write", errno);
     if (code != CR_OK) (void)unlink(part);
     CR_TRY(code);

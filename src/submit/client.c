@@ -3,7 +3,9 @@
  *
  * A program runs in a process group of its own, so that the end of its time ends what it started
  * too. Its standard input is empty: a client that asks a question gets no answer and does not wait.
- * A signal that would end crank ends the program first: a keyboard does not reach its group.
+ * A signal that would end crank ends the program first: a keyboard does not reach its group. A
+ * program may leave a process behind that holds the other end of the pipe (an agent, a connection
+ * that is kept), so the end of the program ends the reading, too.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,6 +27,7 @@
 #define SHORT 20.0               /* seconds for a question such as --version */
 #define SLICE 200                /* milliseconds between two looks at the stop flag */
 #define GRACE 2.0                /* seconds from SIGTERM to SIGKILL */
+#define REST  0.5                /* seconds for output that is on its way when the program ends */
 
 extern char **environ;
 
@@ -60,13 +63,23 @@ static void unwatch(const struct sigaction *old) {
 
 /* ---- the program ---- */
 
-/* Reads until the other end is closed; false: the time is over, or a signal came. */
-static bool read_all(int fd, double until, cr_buf *out) {
+/* Has the program ended? It can be waited for all the same. */
+static bool has_ended(pid_t pid) {
+    siginfo_t info = {0};
+    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
+}
+
+/* Reads until the other end is closed, or the program has ended and nothing more comes; false: the
+ * time is over, or a signal came. */
+static bool read_all(int fd, pid_t pid, double until, cr_buf *out) {
     char part[4096];
+    double rest = 0; /* then the output of a program that has ended is complete */
     for (;;) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
         double left = until - now();
         if (cr_stop_requested || (until > 0 && left <= 0)) return false;
+        if (rest == 0 && has_ended(pid)) rest = now() + REST;
+        if (rest > 0 && now() >= rest) return true;
         int ready = poll(&p, 1, until > 0 && 1000 * left < SLICE ? (int)(1000 * left) + 1 : SLICE);
         if (ready < 0 && errno != EINTR) return true;
         if (ready <= 0) continue;
@@ -137,7 +150,7 @@ cr_code cr_client_run(cr_arena *a, const cr_client_opts *o, cr_ran *out, cr_err 
     double until = o->timeout_s > 0 ? now() + o->timeout_s : 0;
     cr_buf text;
     cr_buf_init(&text);
-    out->late = fd[0] >= 0 && !read_all(fd[0], until, &text);
+    out->late = fd[0] >= 0 && !read_all(fd[0], pid, until, &text);
     if (!out->late) out->late = !wait_end(pid, until, &status);
     out->stopped = out->late && cr_stop_requested;
     if (out->late) end(pid, o->stay, out->stopped, &status);

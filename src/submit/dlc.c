@@ -1,11 +1,11 @@
 /*
  * dlc.c - Alibaba's PAI-DLC, by `dlc submit pytorchjob --job_file`.
  *
- * Every flag of the client is a key of the same name, and goes to job.ini as it is; name, command,
- * workers and envs come from the common keys. The command is one short line, `sh .../node.sh`,
- * because the client's command passes through several shells; the work is in that file. The folder
- * reaches the containers by storage that both see: stage_dir (mounted here, too) or upload (a
- * command such as ossutil), and the containers find it below work_dir.
+ * Every flag of the client is a key of the same name, and goes to job.ini as it is, but for name,
+ * workers, command and job_file, which crank writes from the common keys. The command is one short
+ * line, `sh .../node.sh`, because the client's command passes through several shells; the work is
+ * in that file. The folder reaches the containers by storage that both see: stage_dir (mounted
+ * here, too) or upload (a command such as ossutil), and the containers find it below work_dir.
  *
  * Recurring trainings: {date} in args, env, model_dir, job_name or a key is the date that job.sh is
  * given, yesterday without one; {date-7} is a week earlier, {date:%Y-%m-%d} has another form.
@@ -18,13 +18,15 @@
 #include "base/shown.h"
 #include "submit/list.h"
 
-#define MOST_REQUEST 65536 /* bytes of a request of the platform */
+#define MOST_REQUEST 65536  /* bytes of a request of the platform */
+#define MOST_LINES   100000 /* lines of a pod's log that are asked for */
 
 /* The client's flags, in the order of its help. */
 #define FLAGS(X)                                                                                   \
     X(workspace_id, "workspace of the job")                                                        \
     X(tags, "k=v,k2=v2")                                                                           \
     X(priority, "1 to 9")                                                                          \
+    X(envs, "variables that the platform sets: K=V,K2=V2")                                         \
     X(interactive, "true: the client stays until the job ends")                                    \
     X(job_max_running_time_minutes, "0: without a limit")                                          \
     X(running_timeout, "seconds")                                                                  \
@@ -70,7 +72,7 @@
 #define MEMBER(f, help) const char *f;
 typedef struct keys {
     CR_PLACE_MEMBERS;
-    const char *stage_dir, *upload, *success_policy, *command;
+    const char *stage_dir, *upload, *success_policy, *command, *name, *workers, *job_file;
     FLAGS(MEMBER)
 } keys;
 #define ROW(f, help) CR_STR(keys, f, NULL, 0, help),
@@ -79,7 +81,10 @@ static const cr_field fields[] = {
     CR_STR(keys, stage_dir, NULL, 0, "folder here that the containers see as work_dir"),
     CR_STR(keys, upload, NULL, 0, "command that copies $stage to the storage of work_dir"),
     CR_STR(keys, success_policy, NULL, 0, "of TFJobs only"),
-    CR_STR(keys, command, NULL, 0, "crank writes it"),
+    CR_STR(keys, command, NULL, 0, "crank writes it; args has more words"),
+    CR_STR(keys, name, NULL, 0, "crank writes it, from job_name"),
+    CR_STR(keys, workers, NULL, 0, "crank writes it, from nodes"),
+    CR_STR(keys, job_file, NULL, 0, "crank writes it"),
     FLAGS(ROW) CR_END,
 };
 static const cr_msg msg = {"dlc",  "A PyTorch job of PAI-DLC",
@@ -192,13 +197,117 @@ static void check_dates(cr_submit *s, const char *text) {
                             cr_shown(s->a, d.whole));
 }
 
+static bool has_master(const keys *k) {
+    return strcmp(k->masters, "1") == 0;
+}
+
+/* A master is one of the nodes. */
+static int64_t workers(const keys *k) {
+    return k->nodes - has_master(k);
+}
+
 static void job_ini(const keys *k, const char *command, cr_buf *b) {
-    int64_t masters = strcmp(k->masters, "1") == 0;
     cr_buf_printf(b, "name=%s\n", k->job_name);
-    cr_buf_printf(b, "workers=%lld\n", (long long)(k->nodes - masters));
+    if (workers(k)) cr_buf_printf(b, "workers=%lld\n", (long long)workers(k));
     for (size_t i = 0; i < N_TABLE; i++)
         if (*value(k, i)) cr_buf_printf(b, "%s=%s\n", table[i].name, value(k, i));
     cr_buf_printf(b, "command=%s\n", command);
+}
+
+/* A role has an image, and an instance type or its share of a quota. */
+static void check_role(cr_submit *s, const keys *k, const char *role, const char *const v[4]) {
+    const char *image = v[0], *spec = v[1], *cpu = v[2], *memory = v[3];
+    if (!*image)
+        cr_submit_wrong(s, k->base.at, "%s_image is missing; the containers are made of it", role);
+    if (!*spec && !*k->resource_id)
+        cr_submit_wrong(s, k->base.at,
+                        "neither %s_spec nor resource_id is given; 'dlc get specs' and 'dlc get "
+                        "quota' list what there is",
+                        role);
+    if (*spec && *k->resource_id)
+        cr_submit_wrong(s, cr_conf_at(k, cr_arena_printf(s->a, "%s_spec", role)),
+                        "%s_spec and resource_id are both given; a quota has %s_cpu and %s_memory "
+                        "instead of %s_spec",
+                        role, role, role, role);
+    if (*k->resource_id && (!*cpu || !*memory))
+        cr_submit_wrong(s, cr_conf_at(k, "resource_id"),
+                        "a quota needs %s_cpu and %s_memory; "
+                        "write for example %s_cpu: 8 and %s_memory: 64Gi",
+                        role, role, role, role);
+}
+
+/* Keys that do nothing without another one. */
+static void check_idle(cr_submit *s, const keys *k) {
+    static const char *const quota[] = {"_cpu", "_gpu", "_gpu_type", "_memory", "_shared_memory"};
+    static const char *const net[] = {"switch_id", "security_group_id", "extended_cidrs",
+                                      "default_route"};
+    for (size_t i = 0; i < N_TABLE; i++) {
+        const char *name = table[i].name, *without = NULL;
+        if (!*value(k, i)) continue;
+        for (size_t q = 0; q < sizeof quota / sizeof *quota; q++)
+            if (strncmp(name, "worker", 6) == 0 && strcmp(name + 6, quota[q]) == 0 &&
+                !*k->resource_id)
+                without = "resource_id, the quota that it is a share of";
+        for (size_t q = 0; q < sizeof net / sizeof *net; q++)
+            if (strcmp(name, net[q]) == 0 && !*k->vpc_id) without = "vpc_id";
+        if (strncmp(name, "master_", 7) == 0 && !has_master(k)) without = "masters: 1";
+        if (without)
+            cr_submit_warn(s, cr_conf_at(k, name), "%s has no effect without %s", name, without);
+    }
+}
+
+/* K=V,K2=V2 */
+static void check_pairs(cr_submit *s, const keys *k, const char *key, const char *text,
+                        const char *cure) {
+    for (const char *p = text; *p;) {
+        size_t n = strcspn(p, ",");
+        const char *is = memchr(p, '=', n);
+        if (!is || is == p) {
+            cr_submit_wrong(s, cr_conf_at(k, key), "%s: '%s' is no pair K=V; %s", key,
+                            cr_shown(s->a, cr_arena_strndup(s->a, p, n)), cure);
+            return;
+        }
+        p += n + (p[n] == ',');
+    }
+}
+
+/* scheme://location/::/mount/point,... */
+static void check_uris(cr_submit *s, const keys *k) {
+    for (const char *p = k->data_source_uris; *p;) {
+        size_t n = strcspn(p, ",");
+        const char *one = cr_arena_strndup(s->a, p, n);
+        if (!strstr(one, "://") || !strstr(one, "::/"))
+            cr_submit_wrong(s, cr_conf_at(k, "data_source_uris"),
+                            "data_source_uris: '%s' has not the form "
+                            "oss://bucket/path/::/mount/point",
+                            cr_shown(s->a, one));
+        p += n + (p[n] == ',');
+    }
+}
+
+/* What crank writes itself. */
+static void check_own(cr_submit *s, const keys *k) {
+    const struct {
+        const char *key, *text, *cure;
+    } v[] = {{"success_policy", k->success_policy, "success_policy is for TFJobs; remove it"},
+             {"command", k->command, "crank writes the command; add words with args: [...]"},
+             {"name", k->name, "crank writes the name; write job_name"},
+             {"workers", k->workers,
+              "crank writes the number of workers; write nodes, which counts the master too"},
+             {"job_file", k->job_file,
+              "crank writes the job file; write its lines as keys of this file"}};
+    for (size_t i = 0; i < sizeof v / sizeof *v; i++)
+        if (*v[i].text) cr_submit_wrong(s, cr_conf_at(k, v[i].key), "%s", v[i].cure);
+}
+
+/* The names of envs may say that a value is a secret, as those of env. */
+static void check_envs(cr_submit *s, const keys *k) {
+    bool secret = false;
+    check_pairs(s, k, "envs", k->envs,
+                "a value has no comma; env: {NAME: value} takes any value of one line");
+    for (const char *p = k->envs; *p; p += strcspn(p, ","), p += *p == ',')
+        secret = secret || cr_is_secret(cr_arena_strndup(s->a, p, strcspn(p, "=,")));
+    if (secret) cr_secret_told(s, cr_conf_at(k, "envs"), "envs");
 }
 
 static void check(cr_submit *s) {
@@ -210,8 +319,6 @@ static void check(cr_submit *s) {
     check_name(s, k);
     s->name = without_dates(s, k->job_name);
     needs(s, k, "workspace_id", k->workspace_id, "'dlc get workspace' lists yours");
-    needs(s, k, "worker_image", k->worker_image, "the containers are made of it");
-    bool master = strcmp(k->masters, "1") == 0;
     number(s, k, "masters", k->masters, 0, 1);
     number(s, k, "priority", k->priority, 1, 9);
     number(s, k, "job_max_running_time_minutes", k->job_max_running_time_minutes, 0, 1000000000);
@@ -224,28 +331,18 @@ static void check(cr_submit *s) {
     one_of(s, k, "interactive", k->interactive, bools, "true or false");
     one_of(s, k, "enable_credential", k->enable_credential, bools, "true or false");
     one_of(s, k, "disable_ecs_stock_check", k->disable_ecs_stock_check, bools, "true or false");
-    if (!*k->worker_spec && !*k->resource_id)
-        cr_submit_wrong(s, k->base.at,
-                        "neither worker_spec nor resource_id is given; 'dlc get "
-                        "specs' and 'dlc get quota' list what there is");
-    if (*k->worker_spec && *k->resource_id)
-        cr_submit_wrong(s, cr_conf_at(k, "worker_spec"),
-                        "worker_spec and resource_id are both given; a quota has worker_cpu and "
-                        "worker_memory instead of worker_spec");
-    if (*k->resource_id && (!*k->worker_cpu || !*k->worker_memory))
-        cr_submit_wrong(s, cr_conf_at(k, "resource_id"),
-                        "a quota needs worker_cpu and worker_memory");
-    if (master && !*k->master_image)
-        cr_submit_wrong(s, cr_conf_at(k, "masters"), "master_image is missing");
+    const char *const worker[] = {k->worker_image, k->worker_spec, k->worker_cpu, k->worker_memory};
+    const char *const master[] = {k->master_image, k->master_spec, k->master_cpu, k->master_memory};
+    if (workers(k)) check_role(s, k, "worker", worker);
+    if (has_master(k)) check_role(s, k, "master", master);
+    check_idle(s, k);
+    check_own(s, k);
+    check_pairs(s, k, "tags", k->tags, "write k=v,k2=v2");
+    check_envs(s, k);
+    check_uris(s, k);
     if (*k->vpc_id && (!*k->switch_id || !*k->security_group_id))
         cr_submit_wrong(s, cr_conf_at(k, "vpc_id"),
                         "with vpc_id, switch_id and security_group_id are needed too");
-    if (*k->success_policy)
-        cr_submit_wrong(s, cr_conf_at(k, "success_policy"),
-                        "success_policy is for TFJobs; remove it");
-    if (*k->command)
-        cr_submit_wrong(s, cr_conf_at(k, "command"),
-                        "crank writes the command; add words with args: [...]");
     if (*k->work_dir != '/')
         cr_submit_wrong(s, cr_conf_at(k, "work_dir"),
                         "work_dir is a whole path in the containers, as /mnt/data/jobs, because "
@@ -324,9 +421,11 @@ static cr_code write_all(cr_submit *s, cr_buf *b, cr_err *err) {
     cr_buf_str(b, "cd \"$(dirname \"$0\")\" || exit 1\n");
     cr_place_prepare(s, b, true);
     cr_buf_printf(b, "stage=$PWD/.stage/%s%s\n", name, dated ? "-$date" : "");
+    cr_buf_str(b, "rm -rf .stage && mkdir -p \"$stage\" || exit 1\n"
+                  "for f in *");
+    cr_folder_dots(s, b, "");
     cr_buf_str(b,
-               "rm -rf .stage && mkdir -p \"$stage\" || exit 1\n"
-               "for f in *; do\n"
+               "; do\n"
                "    case $f in job.sh | job.ini | crank.tar.gz) ;; *) cp -r \"$f\" \"$stage/\" || "
                "exit 1 ;; esac\n"
                "done\n");
@@ -357,12 +456,13 @@ static cr_code write_all(cr_submit *s, cr_buf *b, cr_err *err) {
                   "pods() { detail \"$1\" | grep -o '\"PodId\" *: *\"[^\"]*\"' | sed "
                   "'s/.*\"\\([^\"]*\\)\"$/\\1/'; "
                   "}\n"
-                  "log() { dlc logs \"$1\" \"$2\"; }\n"
+                  "# without a number the client shows 2000 lines\n"
+                  "log() { dlc logs \"$1\" \"$2\" --max_events_num=%d; }\n"
                   "case $1 in\n"
                   "state) state \"$2\" ;;\n"
                   "stop) dlc stop job \"$2\" --workspace_id=\"$workspace\" --force --quiet ;;\n",
-                  cr_sh(s->a, k->workspace_id));
-    cr_jobs_polled(b, "Succeeded | Failed | Stopped");
+                  cr_sh(s->a, k->workspace_id), MOST_LINES);
+    cr_jobs_polled(b, "Succeeded | Failed | Stopped", 60);
     cr_buf_str(b, "esac\n");
     return cr_folder_put(s, ".jobs.sh", b, err);
 }

@@ -4,7 +4,7 @@
  * Files are copied flat, as PaddleRec's submission does: two of the same name, a pattern without a
  * match and a folder among them are told before anything is written; there they overwrite each
  * other, or are left out. A folder with secrets is 0700, its files 0600; it is made so before the
- * first byte is written.
+ * first byte is written. A copy of a program can be executed, too.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -60,6 +60,12 @@ bool cr_folder_has(const cr_submit *s, const char *name) {
     for (int i = 0; i < s->n_files; i++)
         if (strcmp(s->files[i].name, name) == 0) return true;
     return false;
+}
+
+void cr_folder_dots(const cr_submit *s, cr_buf *out, const char *prefix) {
+    for (int i = 0; i < s->n_files; i++)
+        if (s->files[i].name[0] == '.')
+            cr_buf_printf(out, " %s%s", prefix, cr_sh(s->a, s->files[i].name));
 }
 
 /* Neither a pipe nor a device, whose reading may never end. */
@@ -160,21 +166,12 @@ cr_code cr_folder_make(cr_submit *s, cr_err *err) {
     return CR_OK;
 }
 
-cr_code cr_folder_copy(cr_submit *s, cr_err *err) {
-    for (int i = 0; i < s->n_files; i++) {
-        cr_buf text;
-        cr_buf_init(&text);
-        cr_code code = cr_file_read(s->files[i].path, 0, &text, err);
-        if (code == CR_OK) code = cr_folder_put(s, s->files[i].name, &text, err);
-        cr_buf_clear(&text);
-        CR_TRY(code);
-    }
-    return CR_OK;
-}
-
-cr_code cr_folder_put(cr_submit *s, const char *name, cr_buf *text, cr_err *err) {
+/* Writes a file of the folder; program: it can be executed. */
+static cr_code put(cr_submit *s, const char *name, bool program, cr_buf *text, cr_err *err) {
     const char *path = cr_path_join(s->a, s->dir, name);
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, s->private ? 0600 : 0644);
+    mode_t mode = s->private ? 0600 : 0644;
+    if (program) mode |= mode >> 2 & 0111;
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
     if (fd < 0) return cr_io_fail(err, path, "write", errno);
     size_t at = 0;
     while (at < text->n) {
@@ -189,4 +186,23 @@ cr_code cr_folder_put(cr_submit *s, const char *name, cr_buf *text, cr_err *err)
     }
     cr_buf_reset(text);
     return close(fd) == 0 ? CR_OK : cr_io_fail(err, path, "write", errno);
+}
+
+cr_code cr_folder_put(cr_submit *s, const char *name, cr_buf *text, cr_err *err) {
+    return put(s, name, false, text, err);
+}
+
+cr_code cr_folder_copy(cr_submit *s, cr_err *err) {
+    for (int i = 0; i < s->n_files; i++) {
+        const cr_upload *u = &s->files[i];
+        struct stat st;
+        cr_buf text;
+        cr_buf_init(&text);
+        bool program = stat(u->path, &st) == 0 && (st.st_mode & S_IXUSR) != 0;
+        cr_code code = cr_file_read(u->path, 0, &text, err);
+        if (code == CR_OK) code = put(s, u->name, program, &text, err);
+        cr_buf_clear(&text);
+        CR_TRY(code);
+    }
+    return CR_OK;
 }

@@ -211,7 +211,7 @@ const char *cr_jobs_state(cr_arena *a, const cr_job_record *j, const char **why)
     return n ? cr_shown(a, cr_arena_strndup(a, text, n)) : "unknown";
 }
 
-void cr_jobs_polled(cr_buf *b, const char *ends) {
+void cr_jobs_polled(cr_buf *b, const char *ends, int seconds) {
     cr_buf_printf(
         b,
         "logs) pods \"$2\" | while read -r pod; do log \"$2\" \"$pod\" </dev/null; done ;;\n"
@@ -228,11 +228,11 @@ void cr_jobs_polled(cr_buf *b, const char *ends) {
         "            wc -l <$seen.log >$seen.$i\n"
         "        done\n"
         "        case $now in %s) exit 0 ;; esac\n"
-        "        # clusters limit questions: once a minute\n"
-        "        sleep \"${CRANK_POLL:-60}\"\n"
+        "        # clusters limit questions\n"
+        "        sleep \"${CRANK_POLL:-%d}\"\n"
         "    done\n"
         "    ;;\n",
-        ends);
+        ends, seconds);
 }
 
 /* The number behind a word such as "step": `step 120`, `"step": 120`, `batch: 120`, `ckpt-120`. */

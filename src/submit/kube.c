@@ -4,7 +4,9 @@
  * The files of the job (the config and `files`) become a ConfigMap, mounted at /crank; a larger one
  * than a megabyte is refused by the API, so data and the program are elsewhere: in the image or on
  * a volume. Every text in a manifest is in double quotes with JSON's escapes, which YAML shares, so
- * that no value can become another structure.
+ * that no value can become another structure. Manifests can be read by many in a cluster, so
+ * variables of `env` that are called after a secret lie in secret.env, of which job.sh makes a
+ * Secret, and the manifest only names it.
  */
 #include "submit/kube.h"
 
@@ -122,27 +124,44 @@ void cr_kube_policy(cr_submit *s, cr_buf *b) {
 }
 
 typedef struct variables {
+    cr_submit *s;
     cr_buf *b;
 } variables;
 
+/* Names a value of a Secret of the job. */
+static void secret_ref(cr_submit *s, cr_buf *b, const char *variable, const char *suffix,
+                       const char *key) {
+    const cr_kube_conf *k = s->keys;
+    cr_buf_printf(b,
+                  "            - name: %s\n              valueFrom:\n"
+                  "                secretKeyRef:\n                  name: ",
+                  variable);
+    text(b, cr_arena_printf(s->a, "%s-%s", k->job_name, suffix));
+    cr_buf_printf(b, "\n                  key: %s\n", key);
+}
+
 static void variable(void *ctx, const char *name, const char *value) {
     variables *v = ctx;
+    if (cr_is_secret(name)) {
+        secret_ref(v->s, v->b, name, "env", name);
+        return;
+    }
     cr_buf_printf(v->b, "            - name: %s\n              value: ", name);
     text(v->b, value);
     cr_buf_char(v->b, '\n');
+}
+
+/* A line of secret.env, as `kubectl create secret --from-env-file` reads it. */
+static void secret_line(void *ctx, const char *name, const char *value) {
+    if (cr_is_secret(name)) cr_buf_printf(ctx, "%s=%s\n", name, value);
 }
 
 static void env(cr_submit *s, cr_buf *b, bool secret) {
     const cr_kube_conf *k = s->keys;
     if (!secret && !k->env) return;
     cr_buf_str(b, "            env:\n");
-    if (secret) {
-        cr_buf_str(b, "            - name: CRANK_JOB_SECRET\n              valueFrom:\n"
-                      "                secretKeyRef:\n                  name: ");
-        text(b, cr_arena_printf(s->a, "%s-secret", k->job_name));
-        cr_buf_str(b, "\n                  key: secret\n");
-    }
-    variables v = {b};
+    if (secret) secret_ref(s, b, "CRANK_JOB_SECRET", "secret", "secret");
+    variables v = {s, b};
     cr_place_each(s, variable, &v);
 }
 
@@ -239,6 +258,9 @@ cr_code cr_kube_files(cr_submit *s, cr_buf *b, const char *kind, const char *log
     const cr_kube_conf *k = s->keys;
     const char *space = cr_sh(s->a, k->namespace), *name = cr_sh(s->a, k->job_name);
     CR_TRY(cr_folder_put(s, "job.yaml", b, err));
+    cr_place_each(s, secret_line, b);
+    bool hidden = b->n > 0;
+    if (hidden) CR_TRY(cr_folder_put(s, "secret.env", b, err));
     cr_buf_str(b,
                "#!/bin/sh\n# job.sh - submits this folder; run it again after changes: sh job.sh\n"
                "cd \"$(dirname \"$0\")\" || exit 1\n");
@@ -256,6 +278,11 @@ cr_code cr_kube_files(cr_submit *s, cr_buf *b, const char *kind, const char *log
     if (secret)
         cr_buf_printf(b,
                       "kubectl -n %s create secret generic %s-secret --from-file=secret \\\n"
+                      "    --dry-run=client -o yaml | kubectl -n %s apply -f - >&2 || exit 1\n",
+                      space, name, space);
+    if (hidden)
+        cr_buf_printf(b,
+                      "kubectl -n %s create secret generic %s-env --from-env-file=secret.env \\\n"
                       "    --dry-run=client -o yaml | kubectl -n %s apply -f - >&2 || exit 1\n",
                       space, name, space);
     cr_buf_str(b, "kubectl apply -f job.yaml >.answer\ncode=$?\ncat .answer\nexit $code\n");

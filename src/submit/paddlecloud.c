@@ -3,8 +3,9 @@
  *
  * Keys, defaults, messages, files and the order of their lines are those of PaddleRec 1.8.5. What
  * is different, on purpose: ak, sk and fs_ugi are not shown; a `#` in a value does no harm; the
- * client's exit code counts; before_hook.sh puts crank in its place instead of Paddle; a job of one
- * card is told from others (the original's test misses a blank and never succeeds).
+ * client's exit code counts; before_hook.sh puts crank in its place instead of Paddle; end_hook.sh
+ * says its own name; a job of one card is told from others (the original's test misses a blank and
+ * never succeeds); files whose names begin with a dot are uploaded when `files` names them.
  *
  * The platform gives the nodes their roles (TRAINING_ROLE ...), and crank's processes know each
  * other by a secret, which job.sh makes and uploads with the other files.
@@ -356,6 +357,11 @@ static void check_start(cr_submit *s, cr_cloud_keys *k) {
     } else if (strncmp(start, "python", 6) == 0) {
         start = cr_arena_printf(s->a, "%s %s", crank, start);
     }
+    if (!start[strspn(start, " \t")])
+        cr_submit_wrong(s, cr_conf_at(k->submit, "start_cmd"),
+                        "start_cmd is empty, so the nodes would run nothing; leave it out, and "
+                        "they run 'crank run -m %s'",
+                        cr_shown(s->a, s->config_name));
     const char *m = strstr(start, "-m ");
     while (m && strncmp(m, "-m paddlerec.run", 16) == 0)
         m = strstr(m + 3, "-m ");
@@ -373,11 +379,14 @@ static void check_start(cr_submit *s, cr_cloud_keys *k) {
     k->start = cr_arena_printf(s->a, "CRANK_JOB_SECRET=$(cat crank_secret) %s", start);
 }
 
-/* Names of the files that crank writes itself. */
+/* Names of the files that crank writes itself; the last ones come out of the bundle on a node. */
 static void check_names(cr_submit *s, const cr_cloud_keys *k) {
-    static const char *const own[] = {"before_hook.sh", "config.ini",   "job.sh",
-                                      "end_hook.sh",    "crank.tar.gz", "crank_secret"};
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+    static const char *const own[] = {
+        "before_hook.sh", "config.ini", "job.sh",     "end_hook.sh",   "crank.tar.gz",
+        "crank_secret",   ".answer",    ".client.sh", ".hide-args.so", ".jobs.sh",
+        "crank",          "bin",        "lib"};
+    size_t n = sizeof own / sizeof *own;
+    for (size_t i = 0; i < (s->bundle ? n : n - 3); i++)
         if (cr_folder_has(s, own[i]))
             cr_submit_wrong(s, cr_conf_at(k->submit, "files"),
                             "files has %s, a name that the submission writes itself; leave it out",

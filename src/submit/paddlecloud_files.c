@@ -2,9 +2,9 @@
  * paddlecloud_files.c - the folder of a job of PaddleCloud: before_hook.sh, config.ini, job.sh and
  * end_hook.sh, with PaddleRec's lines in PaddleRec's order, and what `crank jobs` asks.
  *
- * Files whose names begin with a dot stay here, because the client uploads all others. .client.sh is
- * the client without its keys in `ps`: it takes ak and sk only as flags, and anybody on the machine
- * may read the flags of a running program. So job.sh gives it the words @ak and @sk, and
+ * Files whose names begin with a dot stay here, because the client uploads all others. .client.sh
+ * is the client without its keys in `ps`: it takes ak and sk only as flags, and anybody on the
+ * machine may read the flags of a running program. So job.sh gives it the words @ak and @sk, and
  * .hide-args.so (hide_args.c) puts the keys in their places inside the client.
  */
 #include <string.h>
@@ -52,11 +52,18 @@ static void config_ini(const cr_submit *s, const cr_cloud_keys *k, cr_buf *b) {
         cr_buf_printf(b, "%s=%s\n", cr_cloud_flag_fields[i].name, k->flags[i]);
 }
 
-static void client_call(const cr_cloud_keys *k, cr_buf *b) {
+/* The shell's `*` leaves out names with a dot; those that the user listed go along all the same. */
+static void files_line(const cr_submit *s, cr_buf *b) {
+    cr_buf_str(b, "    --files ./*");
+    cr_folder_dots(s, b, "./");
+    cr_buf_str(b, " \\\n");
+}
+
+static void client_call(const cr_submit *s, const cr_cloud_keys *k, cr_buf *b) {
     const cr_cloud_submit *j = k->submit;
     cr_buf_str(b, "paddlecloud job --ak @ak --sk @sk train \\\n"
                   "    --job-name \"${job_name}\" \\\n");
-    if (k->mode == CR_CLOUD_MPI_PS)
+    if (k->mode == CR_CLOUD_MPI_PS) {
         cr_buf_printf(b,
                       "    --mpi-priority \"${priority}\" \\\n"
                       "    --group-name \"${group_name}\" \\\n"
@@ -66,16 +73,17 @@ static void client_call(const cr_cloud_keys *k, cr_buf *b) {
                       "    --permission group \\\n"
                       "    --job-version \"${job_version}\" \\\n"
                       "    --job-conf config.ini \\\n"
-                      "    --start-cmd \"${start_cmd}\" \\\n"
-                      "    --files ./* \\\n"
-                      "    --json >.answer\n",
+                      "    --start-cmd \"${start_cmd}\" \\\n",
                       (long long)j->nodes);
-    else
+        files_line(s, b);
+        cr_buf_str(b, "    --json >.answer\n");
+    } else {
         cr_buf_str(b, "    --group-name \"${group_name}\" \\\n"
                       "    --job-conf config.ini \\\n"
-                      "    --start-cmd \"${start_cmd}\" \\\n"
-                      "    --files ./* \\\n"
-                      "    --job-version \"${job_version}\" \\\n");
+                      "    --start-cmd \"${start_cmd}\" \\\n");
+        files_line(s, b);
+        cr_buf_str(b, "    --job-version \"${job_version}\" \\\n");
+    }
     if (k->mode == CR_CLOUD_K8S_COLLECTIVE)
         cr_buf_str(b, "    --k8s-trainers \"${k8s_trainers}\" \\\n"
                       "    --k8s-cpu-cores \"${k8s_cpu_cores}\" \\\n"
@@ -136,7 +144,7 @@ static void job_sh(const cr_submit *s, const cr_cloud_keys *k, cr_buf *b) {
             "please set runner class from 'cluster_train' to 'train' in config.yaml.\"\n"
             "fi\n",
             (long long)j->k8s_trainers, (long long)k->cores, (long long)j->k8s_gpu_card);
-    client_call(k, b);
+    client_call(s, k, b);
     cr_buf_str(b, "code=$?\ncat .answer\nexit $code\n");
 }
 
@@ -165,7 +173,7 @@ static void jobs_sh(cr_buf *b) {
            "case $1 in\n"
            "state) state \"$2\" ;;\n"
            "stop) ask kill \"$2\" ;;\n");
-    cr_jobs_polled(b, "*success* | *fail* | *killed*");
+    cr_jobs_polled(b, "*success* | *fail* | *killed*", 60);
     cr_buf_str(b, "esac\n");
 }
 

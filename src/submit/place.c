@@ -13,22 +13,14 @@
 #include "submit/submit_int.h"
 
 /* Names of the files that crank writes itself. */
-static const char *const own[] = {"job.sh",  "run.sh",    "job.sbatch", "node.sh",      "hostfile",
-                                  "job.ini", "secret",    "job.yaml",   "crank.tar.gz", "bin",
-                                  "job.log", "exit_code", ".answer",    ".jobs.sh",     ".job.ini",
-                                  ".stage",  NULL};
+static const char *const own[] = {"job.sh",       "run.sh",     "job.sbatch", "node.sh",
+                                  "hostfile",     "job.ini",    "secret",     "job.yaml",
+                                  "crank.tar.gz", "bin",        "job.log",    "exit_code",
+                                  ".answer",      ".jobs.sh",   ".job.ini",   ".stage",
+                                  "bin.part",     "secret.env", NULL};
 
 static bool is_one_of(const char *text, const char *a, const char *b, const char *c) {
     return strcmp(text, a) == 0 || strcmp(text, b) == 0 || (c && strcmp(text, c) == 0);
-}
-
-/* Is it a variable such as AWS_SECRET_ACCESS_KEY or HADOOP_TOKEN? The folder holds its value. */
-static bool is_secret(const char *name) {
-    static const char *const parts[] = {"SECRET",     "PASSW", "TOKEN",
-                                        "ACCESS_KEY", "UGI",   "CREDENTIAL"};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (strcasestr(name, parts[i])) return true;
-    return false;
 }
 
 static void check_env(cr_submit *s, const cr_place_conf *p) {
@@ -46,15 +38,10 @@ static void check_env(cr_submit *s, const cr_place_conf *p) {
             env->v[i].val->kind != CR_NODE_SCALAR || strpbrk(env->v[i].val->text, "\n\r"))
             cr_submit_wrong(s, env->v[i].at, "env: '%s' is no variable with a text of one line",
                             cr_shown(s->a, name));
-        else if (is_secret(name))
+        else if (cr_is_secret(name))
             secret = true;
     }
-    if (secret) s->private = true;
-    if (secret && !cr_owner_only(s->o->backend))
-        cr_submit_warn(s, env->at,
-                       "env holds a secret, and others on this machine can read %s; run 'chmod 600 "
-                       "%s'",
-                       s->o->backend, s->o->backend);
+    if (secret) cr_secret_told(s, env->at, "env");
 }
 
 static void check_args(cr_submit *s, const cr_place_conf *p) {

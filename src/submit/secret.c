@@ -12,6 +12,23 @@
 
 #define MOST 65536 /* bytes of a file of secrets */
 
+bool cr_is_secret(const char *variable) {
+    static const char *const parts[] = {"SECRET",     "PASSW", "TOKEN",
+                                        "ACCESS_KEY", "UGI",   "CREDENTIAL"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strcasestr(variable, parts[i])) return true;
+    return false;
+}
+
+void cr_secret_told(cr_submit *s, cr_loc at, const char *what) {
+    s->private = true;
+    if (!cr_owner_only(s->o->backend))
+        cr_submit_warn(s, at,
+                       "%s holds a secret, and others on this machine can read %s; run 'chmod 600 "
+                       "%s'",
+                       what, s->o->backend, s->o->backend);
+}
+
 /* Finds `key=value` in the text; NULL: there is none. */
 static const char *find_line(cr_arena *a, const char *text, const char *key) {
     size_t n = strlen(key);

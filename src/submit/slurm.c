@@ -5,6 +5,9 @@
  * sends SIGTERM to the launchers by scancel, they save a checkpoint, and it asks for a requeue.
  * --continue_train goes on from there. The folder must be one that the nodes see, as sbatch's own
  * output is.
+ *
+ * The tasks of an array are jobs of their own with one id in common: each has its own output,
+ * job-ID_TASK.out, and its own port, because several may run on one node.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +64,14 @@ static void check(cr_submit *s) {
                        "without requeue the job ends at its time limit; a checkpoint is saved");
 }
 
+static bool is_array(const keys *k) {
+    const cr_conf_node *v = cr_unboxed(k->options);
+    for (size_t i = 0; v && v->kind == CR_NODE_LIST && i < v->n; i++)
+        if (v->v[i].val->kind == CR_NODE_SCALAR && strncmp(v->v[i].val->text, "--array", 7) == 0)
+            return true;
+    return *k->array != 0;
+}
+
 static void directive(cr_buf *b, const char *name, const char *value) {
     if (*value) cr_buf_printf(b, "#SBATCH --%s=%s\n", name, value);
 }
@@ -90,7 +101,7 @@ static const char *output(cr_submit *s) {
         if (*p == '%') cr_buf_char(&b, '%');
         cr_buf_char(&b, *p);
     }
-    cr_buf_str(&b, "/job-%j.out");
+    cr_buf_str(&b, is_array(s->keys) ? "/job-%A_%a.out" : "/job-%j.out");
     const char *out = one_word(s->a, b.data);
     if (out == b.data) out = cr_arena_strdup(s->a, out);
     cr_buf_clear(&b);
@@ -125,9 +136,11 @@ static void script(cr_submit *s, cr_buf *b) {
         cr_buf_printf(b, "#SBATCH %s\n", v->v[i].val->text);
     cr_place_env(s, b);
     cr_buf_printf(b, "cd %s || exit 1\n", cr_sh(s->a, *k->work_dir ? k->work_dir : s->here));
-    const char *flags =
-        cr_arena_printf(s->a, "--master_port %lld --secret_file %s", (long long)k->master_port,
-                        cr_sh(s->a, cr_arena_printf(s->a, "%s/secret", s->dir)));
+    const char *port =
+        cr_arena_printf(s->a, is_array(k) ? "$((%lld + SLURM_ARRAY_TASK_ID %% 1000))" : "%lld",
+                        (long long)k->master_port);
+    const char *flags = cr_arena_printf(s->a, "--master_port %s --secret_file %s", port,
+                                        cr_sh(s->a, cr_arena_printf(s->a, "%s/secret", s->dir)));
     cr_buf_printf(b, "srun %s &\npid=$!\n", cr_place_launch(s, s->dir, flags));
     cr_buf_str(
         b, "# before the time limit: save a checkpoint and go on later. srun itself would end its "
@@ -143,6 +156,50 @@ static void script(cr_submit *s, cr_buf *b) {
                   "wait $pid\n");
 }
 
+/* The state of an array is RUNNING while a task runs; else it is that of a task that is not
+ * COMPLETED, as long as there is one. */
+static void jobs_sh(const keys *k, cr_buf *b) {
+    cr_buf_str(
+        b, "#!/bin/sh\n# .jobs.sh VERB ID - what 'crank jobs' asks Slurm\n"
+           "# of the states of several tasks, the one that tells most\n"
+           "one() { awk '$1 == \"RUNNING\" { r = $1 } $1 != \"COMPLETED\" { o = $1 } { l = $1 } "
+           "END { print r ? r : o ? o : l }'; }\n"
+           "state() {\n"
+           "    state=$(squeue -h -j \"$1\" -o %T 2>/dev/null | one)\n"
+           "    [ -n \"$state\" ] || state=$(sacct -n -X -P -j \"$1\" -o State 2>/dev/null | "
+           "one)\n"
+           "    [ -n \"$state\" ] || state=$(scontrol show job \"$1\" 2>/dev/null | sed -n "
+           "'s/.*JobState=\\([A-Z_]*\\).*/\\1/p' | one)\n"
+           "    echo \"$state\"\n"
+           "}\n");
+    if (is_array(k))
+        cr_buf_str(b, "# each task of the array has its own file\n"
+                      "pods() { ls job-\"$1\"_*.out 2>/dev/null; }\n"
+                      "log() { cat \"$2\"; }\n");
+    cr_buf_str(b, "case $1 in\n"
+                  "state) state \"$2\" ;;\n"
+                  "stop) scancel \"$2\" ;;\n");
+    if (is_array(k))
+        cr_jobs_polled(b,
+                       "'' | COMPLETED | FAILED | CANCELLED | TIMEOUT | NODE_FAIL | BOOT_FAIL | "
+                       "DEADLINE | OUT_OF_MEMORY | PREEMPTED",
+                       1);
+    else
+        cr_buf_str(b, "logs) cat \"job-$2.out\" ;;\n"
+                      "follow)\n"
+                      "    until [ -e \"job-$2.out\" ] || [ -z \"$(squeue -h -j \"$2\" "
+                      "2>/dev/null)\" ]; "
+                      "do sleep 1; done\n"
+                      "    tail -n +1 -f \"job-$2.out\" &\n"
+                      "    tail=$!\n"
+                      "    trap 'kill $tail; exit 130' INT TERM\n"
+                      "    while [ -n \"$(squeue -h -j \"$2\" 2>/dev/null)\" ]; do sleep 1; done\n"
+                      "    sleep 1\n"
+                      "    kill $tail\n"
+                      "    ;;\n");
+    cr_buf_str(b, "esac\n");
+}
+
 static cr_code write_all(cr_submit *s, cr_buf *b, cr_err *err) {
     script(s, b);
     CR_TRY(cr_folder_put(s, "job.sbatch", b, err));
@@ -152,30 +209,7 @@ static cr_code write_all(cr_submit *s, cr_buf *b, cr_err *err) {
     cr_place_prepare(s, b, true);
     cr_buf_str(b, "sbatch --parsable job.sbatch >.answer\ncode=$?\ncat .answer\nexit $code\n");
     CR_TRY(cr_folder_put(s, "job.sh", b, err));
-    cr_buf_str(b,
-               "#!/bin/sh\n# .jobs.sh VERB ID - what 'crank jobs' asks Slurm\n"
-               "case $1 in\n"
-               "state)\n"
-               "    state=$(squeue -h -j \"$2\" -o %T 2>/dev/null | head -n 1)\n"
-               "    [ -n \"$state\" ] || state=$(sacct -n -X -P -j \"$2\" -o State 2>/dev/null | "
-               "head -n 1)\n"
-               "    [ -n \"$state\" ] || state=$(scontrol show job \"$2\" 2>/dev/null | sed -n "
-               "'s/.*JobState=\\([A-Z_]*\\).*/\\1/p')\n"
-               "    echo \"$state\"\n"
-               "    ;;\n"
-               "logs) cat \"job-$2.out\" ;;\n"
-               "follow)\n"
-               "    until [ -e \"job-$2.out\" ] || [ -z \"$(squeue -h -j \"$2\" 2>/dev/null)\" ]; "
-               "do sleep 1; done\n"
-               "    tail -n +1 -f \"job-$2.out\" &\n"
-               "    tail=$!\n"
-               "    trap 'kill $tail; exit 130' INT TERM\n"
-               "    while [ -n \"$(squeue -h -j \"$2\" 2>/dev/null)\" ]; do sleep 1; done\n"
-               "    sleep 1\n"
-               "    kill $tail\n"
-               "    ;;\n"
-               "stop) scancel \"$2\" ;;\n"
-               "esac\n");
+    jobs_sh(s->keys, b);
     return cr_folder_put(s, ".jobs.sh", b, err);
 }
 

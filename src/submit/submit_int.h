@@ -130,7 +130,10 @@ const char *cr_own_program(cr_arena *a);
 void cr_folder_files(cr_submit *s, const cr_conf_node *list);
 void cr_folder_add(cr_submit *s, const char *path, cr_loc at);
 bool cr_folder_has(const cr_submit *s, const char *name);
-/* cr_folder_make makes the folder; cr_folder_copy copies the files into it. */
+/* cr_folder_dots adds the files whose names begin with a dot as words of a shell, each behind a
+ * blank and the prefix: the shell's `*` leaves them out. */
+void cr_folder_dots(const cr_submit *s, cr_buf *out, const char *prefix);
+/* cr_folder_make makes the folder; cr_folder_copy copies the files into it, programs as such. */
 CR_CHECKED cr_code cr_folder_make(cr_submit *s, cr_err *err);
 CR_CHECKED cr_code cr_folder_copy(cr_submit *s, cr_err *err);
 /* cr_folder_put writes one file of it, readable by others only when the folder is, and empties
@@ -146,6 +149,11 @@ const char *cr_sh_double(cr_arena *a, const char *text);
 /* cr_secret_find: the text of a secret, from backend.yaml, the environment or --secrets; "" when
  * it is nowhere. */
 CR_CHECKED cr_code cr_secret_find(cr_submit *s, cr_secret *v, int n);
+/* cr_is_secret: is it a variable such as AWS_SECRET_ACCESS_KEY or HADOOP_TOKEN? */
+bool cr_is_secret(const char *variable);
+/* cr_secret_told: the key `what` of backend.yaml holds a secret, so that the folder is for its
+ * owner alone; a backend.yaml that others can read is told. */
+void cr_secret_told(cr_submit *s, cr_loc at, const char *what);
 
 /* ---- client.c ---- */
 typedef struct cr_ran {
@@ -155,6 +163,7 @@ typedef struct cr_ran {
     const char *out;
 } cr_ran;
 /* cr_client_run runs a program in dir (NULL: here) and reads its output; merged: its errors too.
+ * A process that the program leaves behind is not waited for, and goes on.
  * pass: its output is ours. CR_EIO when it cannot be started. CR_ESTOP when a signal came, which
  * has ended it; not with stay, where it got the signal itself. */
 typedef struct cr_client_opts {
@@ -176,7 +185,8 @@ void cr_check_all(cr_submit *s);
 CR_CHECKED cr_code cr_jobs_keep(cr_submit *s, const char *id, cr_err *err);
 /* cr_jobs_polled adds the cases logs and follow to .jobs.sh, of clients that can only be asked
  * again and again. The script has `state ID`, `pods ID`, one per line, and `log ID POD`; `ends` is
- * a pattern of the states of jobs that have ended. */
-void cr_jobs_polled(cr_buf *b, const char *ends);
+ * a pattern of the states of jobs that have ended, and there are `seconds` between two questions.
+ */
+void cr_jobs_polled(cr_buf *b, const char *ends, int seconds);
 
 #endif

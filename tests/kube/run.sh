@@ -70,6 +70,12 @@ accepts "$S/mpich.yaml" "MPIJob with MPICH, whose launcher is a worker too"
 accepts "$S/pytorchjob/job.yaml" "PyTorchJob"
 kubectl delete -f "$S/pytorchjob/job.yaml" >/dev/null
 accepts "$S/elastic.yaml" "PyTorchJob, elastic"
+for kind in mpijob pytorchjob; do
+    kubectl -n recsys delete "$kind" --all >/dev/null 2>&1
+    accepts "$S/secret_$kind.yaml" "$kind with variables of a Secret"
+    kubectl delete -f "$S/secret_$kind.yaml" >/dev/null
+done
+kubectl apply -f "$S/elastic.yaml" >/dev/null 2>&1
 while IFS='|' read -r file from to text; do
     [ -n "$file" ] || continue
     # what an operator checks by itself is not in its schema
@@ -139,7 +145,9 @@ image: registry.example.com/team/crank:1.0
 volumes: [{claim: recsys-data, mount: /data}]
 work_dir: /data
 model_dir: /data/model
+env: {MODE: x, AWS_SECRET_ACCESS_KEY: "hush = #1 'two'"}
 END
+    chmod 600 kube.yaml
     rm -rf deepfm_*
     run crank submit tiny.yaml -b kube.yaml
     ends 0
@@ -147,6 +155,11 @@ END
     has_out "job id: deepfm"
     kubectl -n recsys get configmap deepfm-files -o 'jsonpath={.data.tiny\.yaml}' >got
     same tiny.yaml got
+    kubectl -n recsys get secret deepfm-env -o 'jsonpath={.data.AWS_SECRET_ACCESS_KEY}' | base64 -d >got
+    printf "hush = #1 'two'" >wanted
+    same wanted got
+    kubectl -n recsys get "$kind" deepfm -o yaml >got
+    if grep -q hush got; then fail "the manifest holds the key: $(cat got)"; fi
     if [ $kind = pytorchjob ]; then
         kubectl -n recsys get secret deepfm-secret -o 'jsonpath={.data.secret}' | base64 -d >got
         same deepfm_*/secret got

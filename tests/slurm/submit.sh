@@ -73,6 +73,8 @@ again() { # again JOB: a requeued job waits for two minutes, unless it is told n
         sleep 0.2
     done
 }
+# a rank that has stopped itself gives no sign of life until Slurm, which looks at time limits twice a minute, sends its signal; so these
+# jobs have a long --fault_timeout
 until_stopped_rank() { # until_stopped_rank DIR: a rank that trains into DIR has stopped itself
     for i in $(seq 600); do
         for p in $(pgrep -f "crank train .*--model_dir $1"); do
@@ -119,7 +121,7 @@ folder=$(sed -n 's/^The task submission folder is generated at //p' "$out")
 run "$CRANK" jobs show last
 has_out "state      not submitted"
 # shellcheck disable=SC2016
-sed -i 's/^cd .*/[ -n "${SLURM_RESTART_COUNT-}" ] || export CRANK_TEST_KILL=step:7:STOP CRANK_TEST_KILL_IF="RANK=3 TORCHELASTIC_RESTART_COUNT=0"\n&/' "$folder/job.sbatch"
+sed -i 's/ launch / launch --fault_timeout 600 /; s/^cd .*/[ -n "${SLURM_RESTART_COUNT-}" ] || export CRANK_TEST_KILL=step:7:STOP CRANK_TEST_KILL_IF="RANK=3 TORCHELASTIC_RESTART_COUNT=0"\n&/' "$folder/job.sbatch"
 run sh "$folder/job.sh"
 ends 0
 job=$(cat "$out")
@@ -144,7 +146,7 @@ ends 0
 folder=$(sed -n 's/^The task submission folder is generated at //p' "$out")
 grep -qx '#SBATCH --signal=B:USR1@119' "$folder/job.sbatch" || fail "$(cat "$folder/job.sbatch")"
 # shellcheck disable=SC2016
-sed -i 's/^cd .*/[ -n "${SLURM_RESTART_COUNT-}" ] || export CRANK_TEST_KILL=step:6:STOP CRANK_TEST_KILL_IF="RANK=3 TORCHELASTIC_RESTART_COUNT=0"\n&/' "$folder/job.sbatch"
+sed -i 's/ launch / launch --fault_timeout 600 /; s/^cd .*/[ -n "${SLURM_RESTART_COUNT-}" ] || export CRANK_TEST_KILL=step:6:STOP CRANK_TEST_KILL_IF="RANK=3 TORCHELASTIC_RESTART_COUNT=0"\n&/' "$folder/job.sbatch"
 run sh "$folder/job.sh"
 ends 0
 job=$(cat "$out")
@@ -175,7 +177,7 @@ run "$CRANK" submit tiny.yaml -b slurm.yaml --dry-run $settings
 ends 0
 folder=$(sed -n 's/^The task submission folder is generated at //p' "$out")
 cp "$folder/job.sbatch" job.sbatch.as_made
-sed -i 's/^cd .*/export CRANK_TEST_KILL=step:7:STOP CRANK_TEST_KILL_IF="RANK=3 TORCHELASTIC_RESTART_COUNT=0"\n&/' "$folder/job.sbatch"
+sed -i 's/ launch / launch --fault_timeout 600 /; s/^cd .*/export CRANK_TEST_KILL=step:7:STOP CRANK_TEST_KILL_IF="RANK=3 TORCHELASTIC_RESTART_COUNT=0"\n&/' "$folder/job.sbatch"
 run sh "$folder/job.sh"
 ends 0
 job=$(cat "$out")
@@ -190,6 +192,30 @@ ends 0
 is_state "$(cat "$out")" COMPLETED
 same_weights one stopped
 passed "crank jobs stop, then sh job.sh again: the same bytes"
+
+# ---- an array: two tasks, each with its own output, port and model, of which crank jobs knows all ----
+backend tasks
+# shellcheck disable=SC2016
+sed -i 's/^nodes: 2/nodes: 1/; /^model_dir/d' slurm.yaml
+printf 'array: 0-1\nargs: "--model_dir %s/task$SLURM_ARRAY_TASK_ID"\n' "$PWD" >>slurm.yaml
+# shellcheck disable=SC2086
+run "$CRANK" submit tiny.yaml -b slurm.yaml $settings
+ends 0
+job=$(sed -n 's/^job id: //p' "$out")
+run timeout 300 "$CRANK" jobs logs -f "$job"
+ends 0
+[ "$(grep -c 'metrics on 64 rows' "$out")" -ge 2 ] || fail "the logs of a task are missing"
+is_state "$job" COMPLETED
+cp "$out" followed
+run "$CRANK" jobs logs "$job"
+LC_ALL=C sort followed >one.sorted
+LC_ALL=C sort "$out" >two.sorted
+same one.sorted two.sorted
+run "$CRANK" jobs show "$job"
+has_out "last step  95"
+same_weights task0 task1
+none_left
+passed "an array: the logs of both tasks, one state"
 
 # ---- a refusal of sbatch ----
 backend refused

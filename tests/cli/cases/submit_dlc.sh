@@ -75,24 +75,72 @@ ends 1
 rm -rf deepfm_*
 
 # ---- every flag of the client is a key ----
-for key in tags interactive running_timeout exit_code_on_stopped masters master_image master_spec resource_id worker_cpu worker_gpu worker_gpu_type \
+for key in tags envs interactive running_timeout exit_code_on_stopped masters master_image master_spec resource_id worker_cpu worker_gpu worker_gpu_type \
     worker_memory worker_shared_memory master_cpu master_gpu master_gpu_type master_memory master_shared_memory data_source_uris code_source code_branch \
     code_commit thirdparty_libs thirdparty_lib_dir extended_cidrs default_route oversold_type driver job_reserved_minutes job_reserved_policy \
     disable_ecs_stock_check image_repo_password advanced_settings; do
     value=7
     case $key in
-    masters) value=1 ;; interactive | disable*) value=true ;; default_route) value=eth1 ;; job_reserved_policy) value=Always ;;
+    masters) value=1 ;; tags | envs) value=a=1,b=2 ;; data_source_uris) value=oss://bucket/path/::/mnt/more,nas://id/::/mnt/nas ;; interactive | disable*) value=true ;; default_route) value=eth1 ;; job_reserved_policy) value=Always ;;
     esac
     { grep -v '^worker_spec' dlc.yaml && echo "$key: $value" && echo "worker_cpu: 8
 worker_memory: 64Gi
 resource_id: q1
-master_image: m" | grep -v "^$key"; } >all.yaml
-    run crank submit tiny.yaml -b all.yaml --dry-run
+masters: 1
+master_image: m
+master_cpu: 4
+master_memory: 8Gi" | grep -v "^$key:"; } >all.yaml
+    # with a quota a role has no instance type
+    [ $key != master_spec ] || { grep -v -E '^(resource_id|worker_cpu|worker_memory|master_cpu|master_memory):' all.yaml && echo "worker_spec: w"; } >new.yaml
+    [ $key != master_spec ] || mv new.yaml all.yaml
+    run crank submit tiny.yaml -b all.yaml --dry-run --no-check
     ends 0
+    no_err "...has no effect..."
     grep -qx "$key=$value" deepfm_*/job.ini || fail "$key is not in $(cat deepfm_*/job.ini)"
-    [ $key != masters ] || grep -qx workers=1 deepfm_*/job.ini || fail "a master is one of two nodes"
+    grep -qx workers=1 deepfm_*/job.ini || fail "a master is one of two nodes"
     rm -rf deepfm_*
 done
+
+# a job of one node, which is the master
+{ grep -v -E '^(nodes|worker_image|worker_spec)' dlc.yaml && printf 'nodes: 1\nmasters: 1\nmaster_image: m\nmaster_spec: ecs.g7.xlarge\n'; } >one.yaml
+run crank submit tiny.yaml -b one.yaml --dry-run
+ends 0
+if grep -q '^workers=' deepfm_*/job.ini; then fail "there are no workers: $(cat deepfm_*/job.ini)"; fi
+rm -rf deepfm_*
+# keys that need another one
+{ grep -v -E '^(vpc_id|switch_id)' dlc.yaml && printf 'worker_gpu: 2\nmaster_cpu: 8\n'; } >idle.yaml
+run crank submit tiny.yaml -b idle.yaml --dry-run
+ends 0
+has_err "idle.yaml:...: warning: security_group_id has no effect without vpc_id"
+has_err "idle.yaml:...: warning: worker_gpu has no effect without resource_id, the quota that it is a share of"
+has_err "idle.yaml:...: warning: master_cpu has no effect without masters: 1"
+rm -rf deepfm_*
+# variables of the platform may be secrets
+{ cat dlc.yaml && echo 'envs: MODE=x,OSS_ACCESS_KEY_SECRET=hush'; } >envs.yaml
+chmod 644 envs.yaml
+run crank submit tiny.yaml -b envs.yaml --dry-run
+ends 0
+has_err "envs.yaml:...: warning: envs holds a secret, and others on this machine can read envs.yaml; run 'chmod 600 envs.yaml'"
+[ "$(stat -c %a deepfm_*/job.ini)" = 600 ] || fail "job.ini can be read by others"
+rm -rf deepfm_*
+
+# ---- files: a program stays one, names with a dot arrive; the upload may leave a process behind that holds its output ----
+printf '#!/bin/sh\necho hooked\n' >hook.sh
+chmod 755 hook.sh
+echo hidden >.hidden
+echo plain >plain.txt
+printf 'sleep 1000 &\necho $! >left\ncp -r "$stage" storage/\n' >up
+{ grep -v stage_dir dlc.yaml && printf 'files: ["*.sh", .hid*, plain.txt]\nupload: cd "%s" && sh up\n' "$PWD"; } >files.yaml
+run timeout 100 crank submit tiny.yaml -b files.yaml --timeout 600
+ends 0
+has_out "job id: dlc1k2m3n4o5p6q7"
+kill "$(cat left)" || fail "what the upload left behind was ended"
+folder=$(echo deepfm_*)
+for f in hook.sh .hidden plain.txt; do same $f "storage/$folder/$f"; done
+[ "$(stat -c %a "$folder/hook.sh")" = 700 ] || fail "hook.sh is no program: $(stat -c %a "$folder/hook.sh")"
+[ "$(stat -c %a "$folder/plain.txt")" = 600 ] || fail "plain.txt: $(stat -c %a "$folder/plain.txt")"
+[ -x "storage/$folder/hook.sh" ] || fail "hook.sh of the storage is no program"
+rm -rf deepfm_*
 
 # ---- recurring: the date of the scheduler ----
 sed "s|^args: .*|args: [--set, train_config.lanes=8, --train_input_path, '/mnt/data/dt={date}/*,/mnt/data/{date-1:%Y-%m-%d}/*']|; s/^job_name: .*/job_name: 'daily_{date}'/" dlc.yaml >daily.yaml
@@ -141,9 +189,19 @@ default_route: eth7
 success_policy: x
 command: ls
 worker_specs: a
+name: n
+workers: 2
+job_file: f
+tags: a
+envs: "A=1,2"
+data_source_uris: oss://bucket/path
+masters: 1
+resource_id: q
+worker_spec: s
 args: [--set, "a={date:%Q}", --set, "b={dated}"]
 model_dir: /mnt/{date-}/{date7}
 env: {A: [1]}
+nodes: 2
 END
 run crank submit tiny.yaml -b bad.yaml
 ends 2
@@ -162,4 +220,13 @@ has_err "bad.yaml:1:1: '{date-}' is no date; write {date}, {date-7} for a week e
 has_err "bad.yaml:1:1: '{date7}' is no date; ..."
 has_err "bad.yaml:1:1: '{date:%Q}' is no date; ..."
 has_err "bad.yaml:1:1: '{dated}' is no date; ..."
-has_err "bad.yaml:11:...: env: 'A' is no variable with a text of one line"
+has_err "bad.yaml:9:7: crank writes the name; write job_name"
+has_err "bad.yaml:10:10: crank writes the number of workers; write nodes, which counts the master too"
+has_err "bad.yaml:11:11: crank writes the job file; write its lines as keys of this file"
+has_err "bad.yaml:12:7: tags: 'a' is no pair K=V; write k=v,k2=v2"
+has_err "bad.yaml:13:7: envs: '2' is no pair K=V; a value has no comma; env: {NAME: value} takes any value of one line"
+has_err "bad.yaml:14:19: data_source_uris: 'oss://bucket/path' has not the form oss://bucket/path/::/mount/point"
+has_err "bad.yaml:1:1: master_image is missing; the containers are made of it"
+has_err "bad.yaml:17:14: worker_spec and resource_id are both given; a quota has worker_cpu and worker_memory instead of worker_spec"
+has_err "bad.yaml:16:14: a quota needs master_cpu and master_memory; ..."
+has_err "bad.yaml:20:...: env: 'A' is no variable with a text of one line"

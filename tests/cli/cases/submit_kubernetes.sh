@@ -54,6 +54,22 @@ run crank submit tiny.yaml -b kube.yaml --dry-run
 ends 0
 same "$CLI/submit/mpich.yaml" "$(echo deepfm_*/job.yaml)"
 rm -rf deepfm_*
+# ---- variables that hold keys are in a Secret, and the manifest names it ----
+for kind in mpijob pytorchjob; do
+    { echo "backend: $kind" && echo "$keys" | sed 's/^env: .*/env: {MODE: x, AWS_SECRET_ACCESS_KEY: "hush = #1", HADOOP_TOKEN: ""}/'; } >kube.yaml
+    chmod 600 kube.yaml
+    rm -f call
+    run crank submit tiny.yaml -b kube.yaml
+    ends 0
+    same "$CLI/submit/secret_$kind.yaml" "$(echo deepfm_*/job.yaml)"
+    printf 'AWS_SECRET_ACCESS_KEY=hush = #1\nHADOOP_TOKEN=\n' >wanted
+    same wanted "$(echo deepfm_*/secret.env)"
+    [ "$(stat -c %a deepfm_*/secret.env)" = 600 ] || fail "secret.env can be read by others"
+    grep -qxF -- '-n recsys create secret generic deepfm-env --from-env-file=secret.env --dry-run=client -o yaml' call || fail "$(cat call)"
+    if grep -q hush "$out" "$err" call deepfm_*/job.yaml deepfm_*/job.sh; then fail "the key is shown"; fi
+    rm -rf deepfm_*
+done
+
 STANDIN=nowhere run crank submit tiny.yaml -b kube.yaml --dry-run
 ends 0
 has_err "...warning: kubectl knows no cluster, so it can hardly submit the job; set KUBECONFIG ..."

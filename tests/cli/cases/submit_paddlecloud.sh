@@ -58,6 +58,56 @@ END
     done
 done
 
+# ---- one trainer: the job stands alone; with one card the runner's class is train, and the client is told so ----
+for cards in 1 2; do
+    paddle_config gpu collective '{workspace}/afs/data'
+    backend_k8s_collective | sed "s/k8s-trainers: 2/k8s-trainers: 1/; s/k8s_gpu_card: 1/k8s_gpu_card: $cards/" >backend.yaml
+    chmod 600 backend.yaml
+    rm -rf ctr_*
+    run crank submit config.yaml -b backend.yaml
+    ends 0
+    tail -n 5 call >got
+    case $cards in
+    1) remark=single-gpu && has_out "Attention: Use single GPU card for PaddleRec distributed training, please set runner class from 'cluster_train' to 'train' in config.yaml." ;;
+    2) remark=single-trainer ;;
+    esac
+    printf -- '--is-standalone\n1\n--json\n--job-remark\n%s\n' $remark >wanted
+    same wanted got
+done
+
+# ---- a key that is there and empty stays empty; files with a dot are uploaded, a program stays one ----
+echo hidden >.hidden
+printf '#!/bin/sh\n' >tool.sh
+chmod 755 tool.sh
+backend_mpi | sed 's,^  files: .*,  files: config.yaml .hid* tool.sh,; s,^  priority: .*,  priority: "",' >backend.yaml
+chmod 600 backend.yaml
+paddle_config cpu ps '{workspace}/train_data'
+rm -rf ctr_*
+run crank submit config.yaml -b backend.yaml
+ends 0
+sed -n '/^--files$/,/^--json$/p' call >got
+printf -- '--files\n./before_hook.sh\n./config.ini\n./config.yaml\n./crank_secret\n./end_hook.sh\n./job.sh\n./tool.sh\n./.hidden\n--json\n' >wanted
+same wanted got
+sed -n '/^--mpi-priority$/,/^--group-name$/p' call >got
+printf -- '--mpi-priority\n\n--group-name\n' >wanted
+same wanted got
+[ "$(stat -c %a ctr_*/tool.sh)" = 700 ] || fail "tool.sh is no program"
+rm -rf ctr_*
+touch .jobs.sh crank
+sed -i 's,^  files: .*,  files: config.yaml .jobs.sh crank,; s,^  binary: .*,  start_cmd: " ",' backend.yaml
+run crank submit config.yaml -b backend.yaml
+ends 2
+has_err "backend.yaml:...: files has .jobs.sh, a name that the submission writes itself; leave it out"
+has_err "backend.yaml:...: files has crank, a name that the submission writes itself; leave it out"
+has_err "backend.yaml:...: start_cmd is empty, so the nodes would run nothing; leave it out, and they run 'crank run -m config.yaml'"
+rm -f .jobs.sh crank
+paddle_config cpu ps '{workspace}/afs/data'
+backend_k8s_ps >backend.yaml
+chmod 600 backend.yaml
+run crank submit config.yaml -b backend.yaml
+ends 0
+folder=$(echo ctr_[0-9]*)
+
 # ---- jobs ----
 run crank jobs list
 ends 0

@@ -43,11 +43,13 @@ cd ..
 # ---- files that cannot be copied are told before anything is written ----
 mkfifo pipe
 echo 'echo mine' >run.sh
-{ backend local && echo 'files: [pipe, run.sh, {a: b}]'; } >b.yaml
+echo part >bin.part
+{ backend local && echo 'files: [pipe, run.sh, {a: b}, bin.part]'; } >b.yaml
 try --dry-run
 ends 2
 has_err "b.yaml:5:9: files: pipe is no file that you may read, ..."
 has_err "b.yaml:5:8: files has run.sh, a name that the submission writes itself; rename it"
+has_err "b.yaml:5:8: files has bin.part, a name that the submission writes itself; rename it"
 has_err "b.yaml:5:23: files: a part of the list is no text; ..."
 is_gone crank_2*
 
@@ -64,7 +66,7 @@ fi
 # ---- a bundle is written whole or not at all ----
 echo old >b.tar.gz
 mkdir full
-printf '#!/bin/sh\nuntil [ "$1" = -czf ]; do shift; done\necho half >"$2"\necho "No space left on device"\nexit 2\n' >full/tar
+printf '#!/bin/sh\nuntil [ "$1" = -cf ]; do shift; done\necho half >"$2"\necho "No space left on device"\nexit 2\n' >full/tar
 chmod +x full/tar
 PATH=$PWD/full:$PATH run crank bundle -o b.tar.gz
 ends 1
@@ -72,6 +74,11 @@ has_err "...tar could not write ...b.tar.gz: No space left on device..."
 echo old >wanted
 same wanted b.tar.gz
 is_gone b.tar.gz.part*
+# the message is tar's own: gzip has nothing to say about its variables
+printf '#!/bin/sh\necho "tar: disk is gone"\ngzip -c </dev/null >/dev/null\nexit 2\n' >full/tar
+PATH=$PWD/full:$PATH run crank bundle -o b.tar.gz
+ends 1
+has_err "...tar could not write .../b.tar.gz: tar: disk is gone"
 
 # ---- names of files that Kubernetes does not take ----
 cp tiny.yaml 'ti ny.yaml'
@@ -108,6 +115,59 @@ for signal in INT TERM; do
     while grep -q '^State:[[:space:]]*[^ZX]' "/proc/$(cat "$CASE_DIR/client")/status" 2>/dev/null; do sleep 0.05; done
     [ -f held_2*/job.sbatch ] || fail "the folder is gone"
 done
+
+# ---- a client that leaves a process behind which holds its output: nobody waits for that one, and it goes on ----
+rm -rf held_2*
+cat >bin/sbatch <<'END'
+#!/bin/sh
+[ "$1" != --version ] || echo "slurm-wlm 22.05"
+[ "$1" = --version ] || echo 4711
+sleep 1000 2>/dev/null &
+echo $! >>"$CASE_DIR/left"
+END
+run timeout 100 crank submit tiny.yaml -b b.yaml --no-check --timeout 600
+ends 0
+has_out "client: .../sbatch, slurm-wlm 22.05"
+has_out "job id: 4711"
+while read -r p; do kill "$p" || fail "it was ended"; done <"$CASE_DIR/left"
+
+# ---- arrays of Slurm: each task has its own output and port; logs are those of all tasks ----
+cat >bin/squeue <<'END'
+#!/bin/sh
+cat "$CASE_DIR/queue" 2>/dev/null
+END
+printf '#!/bin/sh\ncat "$CASE_DIR/ended"\n' >bin/sacct
+printf '#!/bin/sh\necho 4711\n' >bin/sbatch
+chmod +x bin/*
+for key in 'array: 0-2' 'options: [--array=0-2]'; do
+    rm -rf held_2*
+    { backend slurm && printf 'job_name: held\n%s\n' "$key"; } >b.yaml
+    try
+    ends 0
+    folder=$(echo held_2*)
+    grep -qx "#SBATCH --output=$PWD/$folder/job-%A_%a.out" "$folder/job.sbatch" || fail "$(cat "$folder/job.sbatch")"
+    grep -qF -- '--master_port $((29500 + SLURM_ARRAY_TASK_ID % 1000)) ' "$folder/job.sbatch" || fail "$(cat "$folder/job.sbatch")"
+done
+printf 'task 0, step 5\n' >"$folder/job-4711_0.out"
+printf 'task 1, step 7\n' >"$folder/job-4711_1.out"
+printf 'COMPLETED\nPENDING\nRUNNING\nPENDING\n' >"$CASE_DIR/queue"
+run crank jobs show last
+has_out "state      RUNNING"
+has_out "last step  7"
+run crank jobs logs last
+printf 'task 0, step 5\ntask 1, step 7\n' >wanted
+same wanted "$out"
+rm "$CASE_DIR/queue"
+printf 'COMPLETED\nFAILED\nCOMPLETED\n' >"$CASE_DIR/ended"
+run crank jobs show last
+has_out "state      FAILED"
+# a task that begins later is followed, too
+printf '#!/bin/sh\n[ -e "$CASE_DIR/asked" ] || { : >"$CASE_DIR/asked"; echo RUNNING; exit; }\necho "task 2, step 1" >"%s/job-4711_2.out"\n' "$PWD/$folder" >bin/squeue
+CRANK_POLL=0 run timeout 100 crank jobs logs -f last
+ends 0
+printf 'task 0, step 5\ntask 1, step 7\ntask 2, step 1\n' >wanted
+same wanted "$out"
+rm bin/squeue bin/sacct
 
 # ---- another process with the number of a job that has ended is left alone ----
 rm -rf crank_2*

@@ -224,6 +224,12 @@ static void test_kind(const char *name, const row *rows, const change *v) {
     cr_arena_clear(&a);
 }
 
+/* Variables that come from a Secret. */
+static const change secret[] = {{"secretKeyRef", "secretRef"},
+                                {"key: HADOOP_TOKEN", "keys: HADOOP_TOKEN"},
+                                {"valueFrom:", "value:"},
+                                {NULL, NULL}};
+
 TEST(mpijob_fits_the_schema) {
     static const change v[] = {{"kubeflow.org/v2beta1", "kubeflow.org/v1"},
                                {"restartPolicy: Never", "restartPolicy: Always"},
@@ -239,6 +245,7 @@ TEST(mpijob_fits_the_schema) {
                                    {NULL, NULL}};
     test_kind("mpijob/job.yaml", mpijob, v);
     test_kind("mpich.yaml", mpijob, other);
+    test_kind("secret_mpijob.yaml", mpijob, secret);
 }
 
 TEST(pytorchjob_fits_the_schema) {
@@ -255,6 +262,7 @@ TEST(pytorchjob_fits_the_schema) {
                                      {NULL, NULL}};
     test_kind("pytorchjob/job.yaml", pytorchjob, v);
     test_kind("elastic.yaml", pytorchjob, elastic);
+    test_kind("secret_pytorchjob.yaml", pytorchjob, secret);
 }
 
 TEST_MAIN(CASE(mpijob_fits_the_schema), CASE(pytorchjob_fits_the_schema))

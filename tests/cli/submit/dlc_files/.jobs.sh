@@ -5,7 +5,8 @@ detail() { dlc get job "$1" --workspace_id="$workspace" | tr -d '\n'; }
 # lists go first: pods and the history have states of their own
 state() { detail "$1" | sed ':a; s/\[[^][]*\]//g; ta; s/.*"Status" *: *"\([^"]*\)".*/\1/'; echo; }
 pods() { detail "$1" | grep -o '"PodId" *: *"[^"]*"' | sed 's/.*"\([^"]*\)"$/\1/'; }
-log() { dlc logs "$1" "$2"; }
+# without a number the client shows 2000 lines
+log() { dlc logs "$1" "$2" --max_events_num=100000; }
 case $1 in
 state) state "$2" ;;
 stop) dlc stop job "$2" --workspace_id="$workspace" --force --quiet ;;
@@ -23,7 +24,7 @@ follow)
             wc -l <$seen.log >$seen.$i
         done
         case $now in Succeeded | Failed | Stopped) exit 0 ;; esac
-        # clusters limit questions: once a minute
+        # clusters limit questions
         sleep "${CRANK_POLL:-60}"
     done
     ;;

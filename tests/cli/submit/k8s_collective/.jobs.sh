@@ -30,7 +30,7 @@ follow)
             wc -l <$seen.log >$seen.$i
         done
         case $now in *success* | *fail* | *killed*) exit 0 ;; esac
-        # clusters limit questions: once a minute
+        # clusters limit questions
         sleep "${CRANK_POLL:-60}"
     done
     ;;
