@@ -83,13 +83,14 @@ bool cr_fs_again(const cr_store *s, int e, int *tries) {
 }
 
 cr_code cr_fs_fail(cr_err *err, const char *path, const char *what, int e, const cr_fs_why *why) {
-    const char *cause = why && why->text[0] ? why->text : strerror(e);
-    const char *cure = why && why->cure[0] ? why->cure : cr_errno_cure(e);
+    const char *cause = why && why->text[0] ? why->text : strerror(e), *cure = cr_errno_cure(e);
     char tried[40] = "";
     if (why && why->tries > 1) {
         snprintf(tried, sizeof tried, " (tried %d times)", why->tries);
-        cure = "; check that the store can be reached, and run again";
+        /* the last try may have met another failure, which has its own cure */
+        if (may_pass(e)) cure = "; check that the store can be reached, and run again";
     }
+    if (why && why->cure[0]) cure = why->cure;
     cr_fail_at(err, CR_EIO, ((cr_loc){path, 0, 0}), "cannot %s: %s%s%s", what, cause, tried, cure);
     cr_err_cure(err, cure);
     return CR_EIO;

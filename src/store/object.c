@@ -201,11 +201,15 @@ static int refused(const cr_cloud *c, const cr_obj_place *p, const cr_http_res *
         snprintf(f->region, sizeof f->region, "%s", cr_http_header(r, c->region_name));
     snprintf(id_name, sizeof id_name, "%srequest-id", c->prefix);
     if (!id[0]) snprintf(id, sizeof id, "%.60s", cr_http_header(r, id_name));
-    char text[640];
-    snprintf(text, sizeof text, "%s answers %d%s%s%s%s%s%s", p->bucket, r->status,
-             f->code[0] ? " " : "", f->code, message[0] ? ", " : "", message,
-             id[0] ? ", request " : "", id);
-    snprintf(why->text, sizeof why->text, "%.159s", text);
+    /* a long message gives way to the id of the request, by which the store's operators find it */
+    char head[160], tail[80];
+    snprintf(head, sizeof head, "%.48s answers %d%s%.36s", p->bucket, r->status,
+             f->code[0] ? " " : "", f->code);
+    snprintf(tail, sizeof tail, "%s%.48s", id[0] ? ", request " : "", id);
+    int room = (int)sizeof why->text - 1 - (int)strlen(head) - (int)strlen(tail) - 2;
+    if (room < (int)strlen(message) && room >= 3) memcpy(message + room - 3, "...", 4);
+    snprintf(why->text, sizeof why->text, "%s%s%s%s", head, message[0] && room >= 3 ? ", " : "",
+             room >= 3 ? message : "", tail);
     int e = cr_http_errno(r->status);
     if (strcmp(f->code, "SlowDown") == 0 || strcmp(f->code, "InternalError") == 0) e = EAGAIN;
     if (strcmp(f->code, "NoSuchBucket") == 0)

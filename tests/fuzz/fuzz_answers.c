@@ -4,10 +4,12 @@
  * the next part of the input. Nothing may crash, read beyond its bytes, or go on for ever.
  *
  * The first byte chooses the client. An answer is a line "STATUS Header: value|Header: value", and
- * then its body up to a byte 0xff. Failures that would be waited for are left out: they are the
- * same code.
+ * then its body up to a byte 0xff, or of the length that a header "Length: N" gives. Failures that
+ * would be waited for are left out: they are the same code. The readers of tables get the sessions
+ * of a checkpoint first, up to a byte 0xff, and then answers with sessions and rows.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +18,7 @@
 
 #include "base/file.h"
 #include "base/fs_list.h"
+#include "data/reader.h"
 #include "store/creds.h"
 #include "store/http.h"
 #include "store/odps.h"
@@ -25,8 +28,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static const char *input, *input_end;
 static int n_calls;
 
+/* The length that a line of an answer gives; -1: none. */
+static long length_of(const char *line, const char *eol) {
+    const char *p = memmem(line, (size_t)(eol - line), "Length: ", 8);
+    long n = -1;
+    if (p) n = strtol(p + 8, NULL, 10); /* the line has an end */
+    return n;
+}
+
 /* Takes the next answer from the input. */
-static int answer(cr_http_call *c) {
+static int next_answer(cr_http_call *c) {
     const char *line = input, *eol = memchr(input, '\n', (size_t)(input_end - input));
     if (++n_calls > 50 || !eol) {
         snprintf(c->why, sizeof c->why, "nothing is left");
@@ -34,13 +45,16 @@ static int answer(cr_http_call *c) {
     }
     const char *body = eol + 1, *end = memchr(body, 0xff, (size_t)(input_end - body));
     if (!end) end = input_end;
-    input = end < input_end ? end + 1 : end;
+    long length = length_of(line, eol);
+    if (length >= 0) end = length < input_end - body ? body + length : input_end;
+    input = end < input_end && length < 0 ? end + 1 : end;
     char text[16];
     size_t n = (size_t)(eol - line), k = n < 3 ? n : 3;
     memcpy(text, line, k);
     text[k] = 0;
     c->status = atoi(text);
-    if (c->status < 200 || c->status >= 500 || c->status == 408 || c->status == 429)
+    if (c->status < 200 || c->status >= 500 || c->status == 408 || c->status == 409 ||
+        c->status == 429)
         c->status = 200;
     for (const char *h = line + k; h < eol;) {
         const char *stop = memchr(h, '|', (size_t)(eol - h));
@@ -54,6 +68,15 @@ static int answer(cr_http_call *c) {
         p += m;
     }
     return 0;
+}
+
+/* Rows are read ahead by other threads. */
+static int answer(cr_http_call *c) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    int e = next_answer(c);
+    pthread_mutex_unlock(&lock);
+    return e;
 }
 
 static const cr_http_plug fake = {.abi = CR_HTTP_ABI, .call = answer};
@@ -109,6 +132,76 @@ static void maxcompute(void) {
     }
     cr_buf_clear(&b);
     cr_arena_clear(&a);
+}
+
+static void read_table(const cr_reader_type *r, const cr_data_conf *conf, const char *paths,
+                       const cr_want *want, int n_want) {
+    cr_diag diag;
+    cr_source *s;
+    cr_err err = {0};
+    cr_diag_init(&diag);
+    if (r->open(&s, conf, paths, want, n_want, &diag) == CR_OK) {
+        cr_raw raw = {0};
+        cr_chunk chunk = {0};
+        cr_bad bad = {0};
+        cr_buf kept;
+        bool end = false;
+        cr_arena_init(&chunk.arena, 0);
+        cr_buf_init(&kept);
+        for (int64_t f = 0, n = 0; f < r->n_files(s); f++) {
+            if (r->n_blocks(s, f, &n, &err) != CR_OK || n < 0) abort();
+            for (int64_t b = 0; b < n && b < 20; b++) {
+                cr_block_rows rows;
+                r->block_rows(s, f, b, &rows);
+                raw.from = 0;
+                raw.n_rows = rows.n_rows;
+                if (r->cut(s, f, b, &raw, &end, &err) != CR_OK || end) break;
+                cr_bad_reset(&bad);
+                if (r->parse(s, &raw, &chunk, &bad, &err) != CR_OK) break;
+                if (chunk.n_rows > rows.n_rows) abort();
+            }
+        }
+        r->kept(s, &kept);
+        r->raw_clear(s, &raw);
+        cr_buf_clear(&kept);
+        cr_arena_clear(&chunk.arena);
+        cr_bad_clear(&bad);
+        r->close(s);
+    } else if (diag.n_errors == 0) {
+        abort(); /* refused without a word */
+    }
+    cr_diag_clear(&diag);
+}
+
+/* A table, from the sessions of a checkpoint on. */
+static void table(const char *reader) {
+    static const char path[] = "odps://p/tables/t/dt=1";
+    static const cr_want want[] = {{.name = "a", .type = -1}, {.name = "b", .type = -1}};
+    const cr_reader_type *r = cr_reader_find(reader);
+    cr_data_conf conf = {.batch_size = 10,
+                         .odps_data_quota_name = "q",
+                         .odps_data_compression = "LZ4_FRAME"};
+    const char *end = memchr(input, 0xff, (size_t)(input_end - input));
+    size_t n = end ? (size_t)(end - input) : 0;
+    char *kept = malloc(n + 1);
+    cr_buf text;
+    cr_err err = {0};
+    if (!kept ||
+        memmem(input, (size_t)(input_end - input), "INIT", 4)) { /* it would be waited for */
+        free(kept);
+        return;
+    }
+    memcpy(kept, input, n);
+    kept[n] = 0;
+    if (end) input = end + 1;
+    cr_buf_init(&text);
+    cr_buf_char(&text, '+');
+    if (r->prepare(&text, &conf, path, want, 2, n ? kept : NULL, &err) == CR_OK)
+        read_table(r, &conf, text.data, want, 2);
+    else if (!err.msg[0])
+        abort(); /* refused without a word */
+    cr_buf_clear(&text);
+    free(kept);
 }
 
 /* Writes a file without waiting for the disk, which is what a fuzzer would do most of the time. */
@@ -194,7 +287,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     setenv("ALIBABA_CLOUD_ACCESS_KEY_ID", "id", 1);
     setenv("ALIBABA_CLOUD_ACCESS_KEY_SECRET", "secret", 1);
     setenv("ALIBABA_CLOUD_SECURITY_TOKEN", "t", 1);
-    switch (data[0] % 6) {
+    switch (data[0] % 8) {
     case 0: store(&cr_store_webhdfs, "webhdfs://127.0.0.1:9/a/b"); break;
     case 1: store(&cr_store_s3, "s3://bucket/a/b"); break;
     case 2: store(&cr_store_oss, "oss://bucket/a/b"); break;
@@ -211,7 +304,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         unsetenv("ALIBABA_CLOUD_CREDENTIALS_URI");
         break;
     }
-    default: files(home, text, n);
+    case 5: files(home, text, n); break;
+    case 6: table("OdpsDataset"); break;
+    default: table("OdpsDatasetV1");
     }
     free(text);
     return 0;

@@ -20,6 +20,7 @@ that they outlive it. GET /__control?json={...} changes the faults, GET /__stats
   rotate: 1        the keys end now: only those that the places below give from now on are known
   rotate_each: N   the same after every N requests
   keys_s: SECONDS  how long keys are said to be good
+  say: TEXT        messages of refusals end with it
   fault_rate: P    each request meets a fault with this chance: 503, a cut body, a wrong range, a late answer
 
 It also plays the places where keys are found, all on the same port. Keys that were given there end with the next rotation:
@@ -104,6 +105,7 @@ class Handler(BaseHTTPRequestHandler):
     def error(self, status, code, message, headers=()):
         with LOCK:
             STATS["refused"] += 1
+        message += self.server.faults.get("say", "")
         body = "" if self.command == "HEAD" else (f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>{escape(message)}</Message>"
                                                   f"<RequestId>REQ-{STATS['requests']}</RequestId></Error>")
         self.answer(status, body.encode(), headers)

@@ -20,6 +20,8 @@
 #define MOST_ROWS  20000
 #define MOST_BODY  ((size_t)2 << 30)
 #define MOST_CHUNK ((size_t)64 << 20)
+#define MOST_TABLE ((int64_t)1 << 40) /* rows of a session */
+#define MOST_WAIT  1800               /* seconds until a session is made */
 
 /* ---- calls ---- */
 
@@ -100,6 +102,25 @@ static cr_code take_answer(const cr_odps_sessions *s, cr_odps_session *x, const 
     return CR_OK;
 }
 
+/* What a session that can be read must have told. */
+static cr_code check_session(const cr_odps_session *x, cr_err *err) {
+    if (!*x->id)
+        return cr_fail_at(err, CR_EIO, ((cr_loc){x->path, 0, 0}),
+                          "MaxCompute made a session without an id; run again");
+    if (x->n_rows < 0 || x->n_rows > MOST_TABLE)
+        return cr_fail_at(
+            err, CR_EIO, ((cr_loc){x->path, 0, 0}),
+            "MaxCompute tells of %lld rows in the session, and crank reads 0 to %lld; "
+            "run again, or read fewer partitions",
+            (long long)x->n_rows, (long long)MOST_TABLE);
+    for (int i = 0; i < x->n_columns; i++)
+        if (!x->types[i])
+            return cr_fail_at(err, CR_ECONF, ((cr_loc){x->path, 0, 0}),
+                              "the table has no column '%s'; check the columns of the features",
+                              x->columns[i]);
+    return CR_OK;
+}
+
 /* Looks at a session. Its state is "" when it is not there any more. */
 static cr_code look_at(const cr_odps_sessions *s, cr_odps_session *x, bool refresh, char state[32],
                        cr_err *err) {
@@ -166,9 +187,15 @@ static cr_code make(const cr_odps_sessions *s, cr_odps_session *x, cr_err *err) 
     if (code == CR_OK) code = take_answer(s, x, &r, state, err);
     cr_http_clear(&r);
     cr_buf_clear(&b);
-    double wait = s->tunnel ? 0.1 : 1;
+    double wait = s->tunnel ? 0.1 : 1, waited = 0;
     while (code == CR_OK && (strcmp(state, "INIT") == 0 || strcmp(state, "INITIATING") == 0)) {
+        if (waited > MOST_WAIT)
+            return cr_fail_at(err, CR_EIO, ((cr_loc){x->path, 0, 0}),
+                              "MaxCompute did not make the session within %d s; run again, or read "
+                              "fewer partitions",
+                              MOST_WAIT);
         pause_s(wait);
+        waited += wait;
         if (s->tunnel && wait < 5) wait *= 2;
         code = look_at(s, x, false, state, err);
     }
@@ -177,11 +204,7 @@ static cr_code make(const cr_odps_sessions *s, cr_odps_session *x, cr_err *err) 
         return cr_fail_at(err, CR_EIO, ((cr_loc){x->path, 0, 0}),
                           "MaxCompute made a session that is '%s' and not NORMAL; run again",
                           state);
-    for (int i = 0; i < x->n_columns; i++)
-        if (!x->types[i])
-            return cr_fail_at(err, CR_ECONF, ((cr_loc){x->path, 0, 0}),
-                              "the table has no column '%s'; check the columns of the features",
-                              x->columns[i]);
+    CR_TRY(check_session(x, err));
     x->fresh = true;
     return CR_OK;
 }
@@ -280,6 +303,7 @@ cr_code cr_odps_sessions_make(cr_odps_sessions *s, const char *paths, const cr_w
     for (int i = 0; i < s->n; i++) {
         cr_odps_session *x = &s->v[i];
         char state[32] = "";
+        int64_t rows = -1;
         for (int k = 0; k < old.n; k++) {
             const cr_odps_session *was = &old.v[k];
             if (strcmp(was->path, x->path) != 0 || was->n_columns != x->n_columns) continue;
@@ -288,17 +312,25 @@ cr_code cr_odps_sessions_make(cr_odps_sessions *s, const char *paths, const cr_w
                 same &= strcmp(was->columns[c], x->columns[c]) == 0;
             if (!same) continue;
             memcpy(x->id, was->id, sizeof x->id);
-            x->n_rows = was->n_rows;
+            x->n_rows = rows = was->n_rows;
             x->digests = was->digests;
             x->n_digests = was->n_digests;
             x->run = was->run;
             CR_TRY(look_at(s, x, !s->tunnel, state, err));
         }
-        int64_t rows = x->n_rows;
-        if (strcmp(state, "NORMAL") == 0) continue;
+        if (strcmp(state, "NORMAL") == 0) {
+            CR_TRY(check_session(x, err));
+            if (rows != x->n_rows)
+                return cr_fail_at(err, CR_EDATA, ((cr_loc){x->path, 0, 0}),
+                                  "the session of the checkpoint has %lld rows now and had %lld; "
+                                  "train anew",
+                                  (long long)x->n_rows, (long long)rows);
+            continue;
+        }
         if (*x->id)
             CR_INFO("%s: the session of the checkpoint is over; a new one is made and compared",
                     x->path);
+        x->n_rows = -1;
         CR_TRY(make(s, x, err));
         if (x->n_digests && rows != x->n_rows)
             return cr_fail_at(err, CR_EDATA, ((cr_loc){x->path, 0, 0}),
@@ -354,7 +386,8 @@ cr_code cr_odps_sessions_read(cr_odps_sessions *s, const char *text, cr_err *err
         cr_odps_session *x = add(s, cr_arena_strdup(s->arena, text_at(o, "path")), NULL, 0);
         code = cr_odps_parse(&x->table, x->path, s->arena, err);
         snprintf(x->id, sizeof x->id, "%s", text_at(o, "id"));
-        if (!cr_json_i64(cr_json_get(o, "rows"), &x->n_rows) || x->n_rows < 0)
+        if (!cr_json_i64(cr_json_get(o, "rows"), &x->n_rows) || x->n_rows < 0 ||
+            x->n_rows > MOST_TABLE)
             code = cr_fail(err, CR_EDATA, "a session without a number of rows");
         (void)!cr_json_bool(cr_json_get(o, "fresh"), &x->fresh);
         size_t n = cols && cr_json_is_arr(cols) ? cr_json_len(cols) / 2 : 0;
@@ -368,8 +401,11 @@ cr_code cr_odps_sessions_read(cr_odps_sessions *s, const char *text, cr_err *err
         }
         x->n_columns = (int)n;
         const char *digests = text_at(o, "digests");
-        if (*digests && cr_json_i64(cr_json_get(o, "run"), &x->run) && x->run > 0) {
-            x->n_digests = (int64_t)strlen(digests) / 16;
+        int64_t n_digests = (int64_t)strlen(digests) / 16;
+        /* a digest is of `run` blocks, and a block has a row at least */
+        if (n_digests && cr_json_i64(cr_json_get(o, "run"), &x->run) && x->run > 0 &&
+            x->run <= MOST_TABLE && n_digests <= x->n_rows / x->run + 1) {
+            x->n_digests = n_digests;
             x->digests = CR_NEW_N(s->arena, uint64_t, x->n_digests + 1);
             for (int64_t k = 0; k < x->n_digests; k++) {
                 char one[17];

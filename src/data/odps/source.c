@@ -111,6 +111,10 @@ static int64_t blocks_of(int64_t rows) {
     return (rows + BLOCK - 1) / BLOCK;
 }
 
+static size_t digest_bytes(int64_t n_blocks) {
+    return ((size_t)n_blocks + 1) * sizeof(uint64_t);
+}
+
 static cr_code open_session(cr_source *s, int i, cr_diag *diag, cr_err *err) {
     od_file *f = &s->files[i];
     cr_odps_session *x = f->x = &s->all.v[i];
@@ -123,7 +127,9 @@ static cr_code open_session(cr_source *s, int i, cr_diag *diag, cr_err *err) {
         cr_arrow_want(&f->schema, f->shape.field[f->shape.meta.leaves[f->found->leaf[k]]],
                       f->wanted);
     f->n_blocks = blocks_of(x->n_rows);
-    f->digests = CR_NEW_N(&s->arena, uint64_t, f->n_blocks + 1);
+    void *p;
+    CR_TRY(cr_big_alloc(&p, digest_bytes(f->n_blocks), "digests of the rows", err));
+    f->digests = p;
     /* what is known of the content before it is read: which table, how many rows, which types */
     cr_digest d;
     cr_digest_init(&d);
@@ -153,6 +159,9 @@ static void od_close(cr_source *s) {
         pthread_join(s->keeper, NULL);
     }
     cr_odps_ahead_free(s->ahead);
+    for (int i = 0; s->files && i < s->all.n; i++)
+        if (s->files[i].digests)
+            cr_big_free(s->files[i].digests, digest_bytes(s->files[i].n_blocks));
     cr_odps_close(s->all.client);
     pthread_mutex_destroy(&s->lock);
     pthread_cond_destroy(&s->ends);

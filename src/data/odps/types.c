@@ -92,7 +92,10 @@ static const char *parse(cr_arrow_schema *s, const char *name, const char **at, 
             f->kind = plain[k].kind;
             f->bits = plain[k].bits;
             f->unit = plain[k].unit;
-            if (**at == '(') *at += strcspn(*at, ")") + 1; /* the length of a text */
+            if (**at == '(') { /* the length of a text */
+                *at += strcspn(*at, ")");
+                if (!expect(at, ')')) return "has a length that does not end";
+            }
             return NULL;
         }
     if (is_word(at, "DECIMAL")) {

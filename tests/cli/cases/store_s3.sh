@@ -14,6 +14,12 @@ AWS_SECRET_ACCESS_KEY=wrongsecret run crank ls "$at/data"
 ends 1
 has_err "...403 SignatureDoesNotMatch...; check the keys, and what they may do here"
 no_err "...wrongsecret..."
+# a long message gives way to the request's id
+fault '{"say": " because no policy of the account and of the organisation allows the action s3:ListBucket on the resource"}'
+AWS_SECRET_ACCESS_KEY=wrongsecret run crank ls "$at/data"
+ends 1
+has_err "...403 SignatureDoesNotMatch, ......, request REQ-...; check the keys, and what they may do here"
+fault '{"say": ""}'
 unset AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
 HOME=$CASE_DIR run crank ls "$at/data"
 ends 1

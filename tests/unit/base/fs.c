@@ -208,6 +208,49 @@ TEST(asked_again) {
     cr_store_add(&none);
 }
 
+typedef struct told {
+    int e;
+    const char *text, *cure;
+} told;
+static const told *play; /* what the store answers, one after the other; the last one stays */
+
+static int answer(const char *path, bool follow, cr_fs_stat *st, cr_fs_why *why) {
+    (void)path;
+    (void)follow;
+    (void)st;
+    snprintf(why->text, sizeof why->text, "%s", play->text);
+    snprintf(why->cure, sizeof why->cure, "%s", play->cure);
+    int e = play->e;
+    if (play[1].e) play++;
+    return e;
+}
+
+/* after several tries the user sees the cure of the failure that the last one met */
+TEST(cure_of_the_last_try) {
+    static const told refused[] = {{EAGAIN, "503", ""}, {EACCES, "403", "; ask the owner"}, {0}},
+                      gone[] = {{EAGAIN, "503", "; wait"}, {ENOENT, "", ""}, {0}},
+                      busy[] = {{EAGAIN, "no slots", "; use another quota"}, {0}};
+    cr_store plays = {.scheme = "plays", .tries = 3, .wait_ms = 1, .stat = answer};
+    cr_fs_why why;
+    cr_fs_stat st;
+    cr_err err;
+    cr_store_add(&plays);
+    play = refused;
+    int e = cr_fs_stat_path("plays://b/x", true, &st, &why);
+    CHECK_INT(cr_fs_fail(&err, "plays://b/x", "look", e, &why), CR_EIO);
+    CHECK_STR(err.msg, "cannot look: 403 (tried 2 times); ask the owner");
+    play = gone;
+    e = cr_fs_stat_path("plays://b/x", true, &st, &why);
+    CHECK_INT(cr_fs_fail(&err, "plays://b/x", "look", e, &why), CR_EIO);
+    CHECK_STR(err.msg, "cannot look: No such file or directory (tried 2 times); check the path");
+    play = busy;
+    e = cr_fs_stat_path("plays://b/x", true, &st, &why);
+    CHECK_INT(cr_fs_fail(&err, "plays://b/x", "look", e, &why), CR_EIO);
+    CHECK_STR(err.msg, "cannot look: no slots (tried 3 times); use another quota");
+    static const cr_store none = {.scheme = "plays"};
+    cr_store_add(&none);
+}
+
 TEST(names) {
     static const char *const files[] = {"mem://n/a/x1.csv",  "mem://n/a/x2.csv",
                                         "mem://n/a/.x3.csv", "mem://n/b/x1.csv",
@@ -279,9 +322,15 @@ TEST(appending) {
 }
 
 int main(int argc, char **argv) {
-    static const t_case cases[] = {CASE(schemes),     CASE(merged),   CASE(ahead),
-                                   CASE(short_reads), CASE(failures), CASE(asked_again),
-                                   CASE(names),       CASE(appending)};
+    static const t_case cases[] = {CASE(schemes),
+                                   CASE(merged),
+                                   CASE(ahead),
+                                   CASE(short_reads),
+                                   CASE(failures),
+                                   CASE(asked_again),
+                                   CASE(cure_of_the_last_try),
+                                   CASE(names),
+                                   CASE(appending)};
     cr_store_add(&mem_store);
     put_big();
     int rc = t_run(cases, sizeof cases / sizeof *cases, argc, argv);
