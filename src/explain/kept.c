@@ -284,12 +284,13 @@ static uint32_t bits_at(const cr_kept *k, int64_t row, int64_t s) {
     return bits;
 }
 
+/* Has the list one id per row, without a weight? */
+static bool one_id(const cr_jagged *j) {
+    return !j->off && !j->steps && !j->w;
+}
+
 bool cr_kept_same(const cr_kept *k, cr_kept_part part, int64_t s, int64_t a, int64_t b) {
-    if (part == CR_KEPT_IDS) {
-        const cr_jagged *j = &k->all.sparse[s];
-        if (j->off || j->steps || j->w || b == CR_NO_ROW) return same_ids(j, a, b);
-        return j->ids[a] == j->ids[b];
-    }
+    if (part == CR_KEPT_IDS) return same_ids(&k->all.sparse[s], a, b);
     if (part == CR_KEPT_FLOAT) {
         return bits_at(k, a, s) == bits_at(k, b, s);
     }
@@ -297,6 +298,19 @@ bool cr_kept_same(const cr_kept *k, cr_kept_part part, int64_t s, int64_t a, int
     steps x = steps_of(d->steps, a), y = steps_of(d->steps, b);
     return x.n == y.n && memcmp(d->v + x.from * d->width, d->v + y.from * d->width,
                                 (size_t)(x.n * d->width) * sizeof(float)) == 0;
+}
+
+void cr_kept_differ(const cr_kept *k, cr_kept_part part, int64_t s, int64_t first, int64_t n,
+                    const int64_t *donor, bool *differs) {
+    if (part == CR_KEPT_IDS && one_id(&k->all.sparse[s])) {
+        const int64_t *ids = k->all.sparse[s].ids;
+        for (int64_t r = first; r < first + n; r++)
+            differs[r - first] |= !donor || ids[r] != ids[donor[r]];
+        return;
+    }
+    for (int64_t r = first; r < first + n; r++)
+        if (!differs[r - first])
+            differs[r - first] = !cr_kept_same(k, part, s, r, donor ? donor[r] : CR_NO_ROW);
 }
 
 /* ---- batches of such rows ---- */

@@ -29,6 +29,10 @@ const cr_batch *cr_kept_all(const cr_kept *k);
  * in the dense float s)? A row CR_NO_ROW has none. */
 typedef enum cr_kept_part { CR_KEPT_IDS, CR_KEPT_SEQ, CR_KEPT_FLOAT } cr_kept_part;
 bool cr_kept_same(const cr_kept *k, cr_kept_part part, int64_t s, int64_t a, int64_t b);
+/* cr_kept_differ sets differs[i] where the rows first + i and donor[first + i] (NULL: CR_NO_ROW)
+ * have not the same value, for i < n. */
+void cr_kept_differ(const cr_kept *k, cr_kept_part part, int64_t s, int64_t first, int64_t n,
+                    const int64_t *donor, bool *differs);
 size_t cr_kept_bytes(const cr_kept *k);
 
 /* Where the values of a batch come from: n rows, and for each part the kept row of each row. */

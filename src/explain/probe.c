@@ -36,6 +36,7 @@ typedef struct probe {
 typedef struct bench {
     cr_taken taken;
     int64_t *rows, *donor;
+    bool *differs;
     cr_unit_sources from;
     int64_t *at;      /* (rows) in the base run */
     cr_buf *gathered; /* by node */
@@ -185,7 +186,8 @@ static cr_code make(cr_probes *p, cr_err *err) {
     p->before = CR_NEW_N(&p->arena, float *, g->n + 1);
     for (int i = 0; i < g->n; i++)
         if (before[i])
-            p->before[i] = CR_NEW_N(&p->arena, float, cr_mul_i64(p->batch, g->nodes[i]->width));
+            p->before[i] = CR_NEW_N(&p->arena, float,
+                                    cr_mul_i64(p->batch, g->nodes[i]->op->shift_kept(g->nodes[i])));
     for (int u = 0; u < p->n; u++)
         CR_TRY(make_probe(p, &p->v[u], err));
     p->row_numbers = CR_NEW_N(&p->arena, int64_t, p->batch);
@@ -198,6 +200,7 @@ static cr_code make(cr_probes *p, cr_err *err) {
         cr_arena_init(&b->arena, 0);
         b->rows = CR_NEW_N(&b->arena, int64_t, p->batch);
         b->donor = CR_NEW_N(&b->arena, int64_t, p->batch);
+        b->differs = CR_NEW_N(&b->arena, bool, p->batch);
         b->gathered = CR_NEW_N(&b->arena, cr_buf, g->n + 1);
         b->at = CR_NEW_N(&b->arena, int64_t, p->batch);
         b->from = cr_unit_sources_new(p->o.kept, &b->arena);
@@ -321,13 +324,15 @@ static cr_code probe_unit(cr_probes *p, int u, bench *b, cr_err *err) {
     probe *v = &p->v[u];
     for (int kind = 0; v->used && kind < 2; kind++) {
         int64_t count = 0;
+        cr_unit_differ(v->unit, p->o.kept, p->first, p->n_rows, kind == 1 ? NULL : p->donor,
+                       b->differs);
         for (int64_t i = 0; i < p->n_rows; i++) {
-            int64_t r = p->first + i, d = kind == 1 ? CR_NO_ROW : p->donor[r];
-            bool same = cr_unit_same(v->unit, p->o.kept, r, d);
-            p->changed[2 * u + kind] += !same;
-            if (same && !v->whole) continue;
+            int64_t r = p->first + i;
+            p->changed[2 * u + kind] += b->differs[i];
+            /* no branch: whether a row differs cannot be predicted */
             b->rows[count] = r;
-            b->donor[count++] = d;
+            b->donor[count] = kind == 1 ? CR_NO_ROW : p->donor[r];
+            count += b->differs[i] || v->whole;
         }
         if (count > 0) CR_TRY(run_probe(p, v, b, count, kind == 1, err));
         for (int k = 0; k < p->o.n_outs; k++) {

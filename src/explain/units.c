@@ -172,10 +172,11 @@ void cr_unit_changes(const cr_unit *u, const cr_model *m, bool moved, bool *mark
     }
 }
 
-bool cr_unit_same(const cr_unit *u, const cr_kept *k, int64_t a, int64_t b) {
+void cr_unit_differ(const cr_unit *u, const cr_kept *k, int64_t first, int64_t n,
+                    const int64_t *donor, bool *differs) {
+    memset(differs, 0, (size_t)n * sizeof(bool));
     for (int i = 0; i < u->n_parts; i++)
-        if (!cr_kept_same(k, u->parts[i].part, u->parts[i].at, a, b)) return false;
-    return true;
+        cr_kept_differ(k, u->parts[i].part, u->parts[i].at, first, n, donor, differs);
 }
 
 cr_unit_sources cr_unit_sources_new(const cr_kept *k, cr_arena *a) {

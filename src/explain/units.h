@@ -34,8 +34,10 @@ cr_unit_list cr_units_make(const cr_job *j, bool all, cr_arena *a);
 /* cr_unit_changes marks, by number of node, what can differ when the unit has other values.
  * moved: with other lengths. */
 void cr_unit_changes(const cr_unit *u, const cr_model *m, bool moved, bool *mark);
-/* cr_unit_same: has the unit the same values in two kept rows (or none, CR_NO_ROW)? */
-bool cr_unit_same(const cr_unit *u, const cr_kept *k, int64_t a, int64_t b);
+/* cr_unit_differ sets differs[i], for i < n, to whether the unit has not the same values in the
+ * kept rows first + i and donor[first + i] (NULL: no values). */
+void cr_unit_differ(const cr_unit *u, const cr_kept *k, int64_t first, int64_t n,
+                    const int64_t *donor, bool *differs);
 /* cr_unit_from lets the parts of the unit come from these rows. */
 typedef struct cr_unit_sources {
     const int64_t **ids, **seqs, **dense;

@@ -158,19 +158,13 @@ static void add_own(const em *a, float *y, int64_t ld, const float *x, int64_t l
     cr_kern->gather_sum(y, ld, (const float *const *)&own, N, order, 1, rows, N, 1, flags, bias);
 }
 
-/* Returns where the value before the ReLU goes; NULL: it is not wanted. */
-static float *before_of(const cr_node *n, const cr_tile *t) {
-    const cr_step_input *in = cr_tile_input(t);
-    return in->before && in->before[n->id] ? in->before[n->id] + t->row0 * n->width : NULL;
-}
-
 static void add_blocks(const cr_node *n, const cr_tile *t, strip s, const int64_t *u,
                        const float *const *px, float *own, float *nn) {
     const em *a = n->attr;
     const cr_node *in = n->in[IN_X], *codes = n->in[IN_CODES];
     int64_t ld = cr_ld(n), ldx = cr_ld(in), ldk = cr_ld(codes);
     const float *bias = a->bias ? n->in[IN_B]->w + s.n0 : NULL;
-    bool relu = a->relu && !before_of(n, t);
+    bool relu = a->relu && !cr_before(t, n); /* a shift starts from the value before it */
     int end = (a->bias ? CR_GEMM_BIAS : 0) | (relu ? CR_GEMM_RELU : 0);
     for (int64_t r = 0; r < t->n_rows; r += ROWS) {
         int64_t rows = t->n_rows - r < ROWS ? t->n_rows - r : ROWS;
@@ -243,7 +237,7 @@ static void forward(const cr_node *n, cr_tile *t) {
             add_blocks(n, t, s, u, px, own, nn);
         }
     }
-    float *before = before_of(n, t), *y = cr_val(t, n);
+    float *before = cr_before(t, n), *y = cr_val(t, n);
     for (int64_t r = 0; before && r < R; r++, y += cr_ld(n)) {
         memcpy(before + r * a->N, y, (size_t)a->N * sizeof(float));
         if (a->relu) cr_kern->relu(y, y, a->N);
@@ -257,6 +251,9 @@ static void forward(const cr_node *n, cr_tile *t) {
 static int64_t shift_scratch(const cr_node *n) {
     const em *a = n->attr;
     return a->parts ? -1 : cr_up16(ROWS * a->max_width) + 64;
+}
+static int64_t shift_kept(const cr_node *n) {
+    return n->width;
 }
 
 /* Writes the differences of a block; columns of pieces that do not differ are zeros. False: the
@@ -275,9 +272,9 @@ static bool differences(const cr_node *n, const cr_tile *t, const cr_block *b, i
         if (from >= end || !cr_look_differs(&v[k], p, false)) continue;
         if (!any) memset(d, 0, (size_t)(rows * b->width) * sizeof(float));
         any = true;
-        for (int64_t r = 0; r < rows; r++) {
-            const float *now = cr_val(t, x) + (r0 + r) * cr_ld(x),
-                        *then = p->rows[x->id] + p->at[t->row0 + r0 + r] * cr_ld(x);
+        const float *now = cr_val(t, x) + r0 * cr_ld(x);
+        for (int64_t r = 0; r < rows; r++, now += cr_ld(x)) {
+            const float *then = cr_lookup_then(t, x, r0 + r);
             for (int64_t c = from; c < end; c++)
                 d[r * b->width + c - b->off] = now[c] - then[c];
         }
@@ -287,15 +284,13 @@ static bool differences(const cr_node *n, const cr_tile *t, const cr_block *b, i
 
 static void shift(const cr_node *n, cr_tile *t) {
     const em *a = n->attr;
-    const cr_patch *p = ((const cr_step_input *)cr_tile_input(t))->patch;
     int64_t ld = cr_ld(n);
     float *d = t->scratch;
     for (int64_t r0 = 0; r0 < t->n_rows; r0 += ROWS) {
         int64_t rows = t->n_rows - r0 < ROWS ? t->n_rows - r0 : ROWS;
         float *y = cr_val(t, n) + r0 * ld;
         for (int64_t r = 0; r < rows; r++)
-            memcpy(y + r * ld, p->before[n->id] + p->at[t->row0 + r0 + r] * a->N,
-                   (size_t)a->N * sizeof(float));
+            memcpy(y + r * ld, cr_before_of(t, n, r0 + r), (size_t)a->N * sizeof(float));
         for (int i = 0; i < a->n; i++)
             if (differences(n, t, &a->blocks[i], r0, rows, d))
                 product(a, y, ld, d, a->blocks[i].width, cr_packed(t, n) + a->fwd[i], rows, a->N,
@@ -469,6 +464,7 @@ const cr_op_type cr_op_emb_matmul = {.name = "emb_matmul",
                                      .backward = backward,
                                      .shift = shift,
                                      .shift_scratch = shift_scratch,
+                                     .shift_kept = shift_kept,
                                      .prepare = prepare,
                                      .keep_val = true,
                                      .reads_in = true};

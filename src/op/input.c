@@ -58,7 +58,9 @@ static void look_bags(const cr_look *k, const cr_view *v, const cr_jagged *j, co
                       int64_t from, int64_t to, float *y, int64_t ld) {
     const int32_t *off = j->off + t->row0;
     int64_t last = off[t->n_rows], fetched = from == 0 ? off[0] : off[from] + AHEAD;
-    for (int64_t r = from; r < to; r++) {
+    for (int64_t r = from; off[to] == off[from] && r < to; r++)
+        memset(y + r * ld, 0, (size_t)v->D * sizeof(float));
+    for (int64_t r = off[to] == off[from] ? to : from; r < to; r++) {
         for (; fetched < last && fetched < off[r + 1] + AHEAD; fetched++)
             cr_view_fetch(v, fetched);
         look_bag(k, v, j, off[r], off[r + 1] - off[r], y + r * ld);
@@ -68,6 +70,21 @@ static void look_bags(const cr_look *k, const cr_view *v, const cr_jagged *j, co
 bool cr_look_differs(const cr_look *k, const cr_patch *p, bool seq) {
     if (k->table) return p->sparse[k->slot];
     return seq ? p->dense_seq[k->slot] : p->dense[k->dense_off];
+}
+
+const float *cr_lookup_then(const cr_tile *t, const cr_node *n, int64_t r) {
+    const cr_patch *p = ((const cr_step_input *)cr_tile_input(t))->patch;
+    return p->rows[n->id] + p->at[t->row0 + r] * cr_ld(n);
+}
+
+float *cr_before(const cr_tile *t, const cr_node *n) {
+    const cr_step_input *in = cr_tile_input(t);
+    if (!in || !in->before || !in->before[n->id]) return NULL;
+    return in->before[n->id] + t->row0 * n->op->shift_kept(n);
+}
+const float *cr_before_of(const cr_tile *t, const cr_node *n, int64_t r) {
+    const cr_patch *p = ((const cr_step_input *)cr_tile_input(t))->patch;
+    return p->before[n->id] + p->at[t->row0 + r] * n->op->shift_kept(n);
 }
 
 /* Is only a part of this lookup made? */

@@ -17,7 +17,7 @@ typedef struct cr_patch {
     const float *const *rows;
     const int32_t *const *axes;
     const bool *bare; /* by node: only the pieces that differ are read of this lookup */
-    /* by node: what a shifted layer gave before its ReLU, n->width apart */
+    /* by node: what a shifted node left in that run (cr_op_type.shift_kept) */
     const float *const *before;
     /* what differs: by list of ids, by sequence of numbers, by float of a dense row */
     const bool *sparse, *dense_seq, *dense;
@@ -35,10 +35,14 @@ typedef struct cr_step_input {
      * (emb/views.h). NULL: all tables are in memory. */
     const cr_view *views;
     const cr_patch *patch; /* NULL: every lookup is made in full */
-    /* by node: where a layer that can be shifted (cr_op_type.shift) leaves its value before the
-     * ReLU, n->width apart; NULL, or an entry NULL: nowhere */
+    /* by node: where a node that can be shifted (cr_op_type.shift) leaves what that needs; NULL, or
+     * an entry NULL: nowhere */
     float *const *before;
 } cr_step_input;
+/* cr_before returns where a node leaves what a shift needs of the tile's rows; NULL: it is not
+ * wanted. cr_before_of returns what it left of row r of the tile. */
+float *cr_before(const cr_tile *t, const cr_node *n);
+const float *cr_before_of(const cr_tile *t, const cr_node *n, int64_t r);
 /* cr_loss_slope returns the factor by which a loss multiplies its gradient. */
 static inline double cr_loss_slope(const cr_tile *t) {
     const cr_step_input *in = cr_tile_input(t);
@@ -61,6 +65,8 @@ cr_node *cr_lookup(cr_graph *g, const cr_look *v, int n);
 const cr_look *cr_lookup_pieces(const cr_node *n, int *count);
 /* cr_look_differs: does a piece differ in a patched batch? seq: it is one of a cr_lookup_seq. */
 bool cr_look_differs(const cr_look *k, const cr_patch *p, bool seq);
+/* cr_lookup_then returns row r of the tile as a patched lookup gave it for the other batch. */
+const float *cr_lookup_then(const cr_tile *t, const cr_node *n, int64_t r);
 /* cr_lookup_set_view sets the view number of a piece whose table may have an owner. */
 void cr_lookup_set_view(cr_node *n, int piece, int view);
 /* cr_lookup_set_codes: rows of a lane with equal codes (distinct.h) leave one gradient, in the

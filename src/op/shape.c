@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "graph/gradcheck.h"
+#include "graph/plan.h"
 #include "kern/kern.h"
+#include "op/input.h"
 #include "op/op.h"
 
 /* ---- concat ---- */
@@ -223,6 +225,45 @@ static void rowsum_forward(const cr_node *n, cr_tile *t) {
     float *y = cr_val(t, n);
     for (int64_t r = 0, rows = cr_rows(t, n), ld = cr_ld(x); r < rows; r++)
         y[r] = cr_kern->sum(v + r * ld, x->width);
+    double *before = x->op == &cr_op_lookup ? (double *)(void *)cr_before(t, n) : NULL;
+    for (int64_t r = 0, ld = cr_ld(x); before && r < t->n_rows; r++) {
+        before[r] = 0;
+        for (int64_t c = 0; c < x->width; c++)
+            before[r] += (double)v[r * ld + c];
+    }
+}
+
+/* shifted: the sum, and by how much the pieces that differ have grown; in doubles, as in fm_shift
+ * of interact.c */
+static int64_t rowsum_shift_kept(const cr_node *n) {
+    (void)n;
+    return 2;
+}
+static int64_t rowsum_shift_scratch(const cr_node *n) {
+    (void)n;
+    return 2 * CR_MAX_TILE;
+}
+static void rowsum_shift(const cr_node *n, cr_tile *t) {
+    const cr_node *x = n->in[0];
+    const cr_patch *p = ((const cr_step_input *)cr_tile_input(t))->patch;
+    int64_t ld = cr_ld(x);
+    double *s = (double *)(void *)t->scratch;
+    int count;
+    const cr_look *k = cr_lookup_pieces(x, &count);
+    for (int64_t r = 0; r < t->n_rows; r++)
+        memcpy(s + r, cr_before_of(t, n, r), sizeof *s);
+    for (int i = 0; i < count; i++) {
+        if (!cr_look_differs(&k[i], p, false)) continue;
+        const float *now = cr_val(t, x) + k[i].out;
+        for (int64_t r = 0; r < t->n_rows; r++, now += ld) {
+            const float *then = cr_lookup_then(t, x, r) + k[i].out;
+            for (int64_t c = 0; c < k[i].width; c++)
+                s[r] += (double)now[c] - (double)then[c];
+        }
+    }
+    float *y = cr_val(t, n);
+    for (int64_t r = 0; r < t->n_rows; r++)
+        y[r] = (float)s[r];
 }
 
 static void rowsum_backward(const cr_node *n, cr_tile *t) {
@@ -240,6 +281,9 @@ const cr_op_type cr_op_row_sum = {.name = "row_sum",
                                   .infer = rowsum_infer,
                                   .forward = rowsum_forward,
                                   .backward = rowsum_backward,
+                                  .shift = rowsum_shift,
+                                  .shift_scratch = rowsum_shift_scratch,
+                                  .shift_kept = rowsum_shift_kept,
                                   .example = rowsum_example,
                                   .rowwise = true};
 
