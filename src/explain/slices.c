@@ -89,8 +89,14 @@ static cr_code reopen(work *w, char **path) {
     cr_job_close(&w->j);
     CR_TRY(cr_scored_open(&w->j, &so, path, w->diag));
     cr_features *fs = w->j.features;
-    for (int i = 0; i < fs->n_reserved; i++) /* values, and not as the file stores them */
-        fs->want[fs->reserved_col[i]].form = CR_WANT_VALUES;
+    for (int i = 0; i < fs->n_reserved; i++) {
+        cr_want *x = &fs->want[fs->reserved_col[i]];
+        if (x->form == CR_WANT_STORED) { /* nothing else wants the column */
+            x->why = "--slice";
+            x->cure = "name a column of the data, or a feature that has one column";
+        }
+        x->form = CR_WANT_VALUES; /* and not as the file stores them */
+    }
     return CR_OK;
 }
 

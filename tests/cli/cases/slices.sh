@@ -65,7 +65,8 @@ has_out "slices and reliability for crank board: csv.model/slices.json"
 grep -q '^{"kind": "slices", "checkpoint": "csv.model/model.ckpt-' csv.model/slices.json || fail "no slices.json in model_dir"
 # mistakes
 run crank eval csv/pipeline.yaml --model_dir csv.model --slice nothing -q
-ends 1 2 3
-has_err "...nothing..."
+ends 2
+has_err "...has no column 'nothing', which --slice needs; name a column of the data, or a feature that has one column"
+no_err "...reserved_columns..."
 run crank eval csv/pipeline.yaml --model_dir csv.model --slice age_level --slice_values 0 -q
 ends 2
