@@ -8,7 +8,8 @@
  *
  *   one row:     features come into a row without values, one after the other, and of a list of
  *                ids one id after the other
- *   two rows:    features of the second row become those of the first
+ *   two rows:    features of the second row become those of the first; of a list the ids that only
+ *                the second row has go, and those that only the first one has come, one by one
  *   two models:  vectors of features and dense layers of the first model become those of the second
  */
 #include <math.h>
@@ -18,7 +19,13 @@
 #include "data/load/shuffle.h"
 #include "explain/explain_int.h"
 
-#define MAX_IDS 256 /* of a list that is taken apart */
+#define MAX_IDS 256 /* that come or go, of a list that is taken apart */
+
+/* An id that comes from the first row's list, or goes with the second one's. */
+typedef struct move {
+    bool comes;
+    int64_t at; /* its place in the list */
+} move;
 
 /* A thing that is replaced. */
 typedef struct thing {
@@ -31,7 +38,8 @@ typedef struct thing {
     } * v;
     int n;
     double part;
-    int64_t n_ids; /* of a list whose ids have parts of their own; 0: it has none */
+    move *ids;     /* of a list whose ids have parts of their own */
+    int64_t n_ids; /* 0: it has none */
     double *id_part;
 } thing;
 
@@ -154,19 +162,59 @@ static bool reaches(const work *w, const cr_unit *u) {
     return is;
 }
 
-/* How many ids the unit has in a row, if they can come one after the other: it is one list (and its
- * rows of a table with a map), and no sequence; else 0. */
-static int64_t ids_of(const work *w, const cr_unit *u, int64_t row) {
-    int64_t n = -1;
+/* The ids of a list in a row; a row that is none has none. */
+typedef struct span {
+    int64_t from, n;
+} span;
+static span span_of(const cr_jagged *j, int64_t row) {
+    return row == CR_NO_ROW ? (span){0, 0} : (span){j->off[row], j->off[row + 1] - j->off[row]};
+}
+
+/* The row whose values are replaced. */
+static int64_t base_row(const work *w) {
+    return w->o->n_rows == 2 ? w->o->rows[1] : CR_NO_ROW;
+}
+
+/* Can the ids of the unit come and go one by one? Then it is one list (and its rows of a table with
+ * a map), and no sequence, and a row has several ids. */
+static bool has_ids(const work *w, const cr_unit *u) {
+    const cr_jagged *first = NULL;
     for (int i = 0; i < u->n_parts; i++) {
-        if (u->parts[i].part != CR_KEPT_IDS) return 0;
         const cr_jagged *j = &cr_kept_all(w->kept[0])->sparse[u->parts[i].at];
-        if (j->steps || !j->off) return 0;
-        int64_t m = j->off[row + 1] - j->off[row];
-        if (n >= 0 && m != n) return 0;
-        n = m;
+        if (u->parts[i].part != CR_KEPT_IDS || j->steps || !j->off) return false;
+        if (!first) first = j;
+        if (span_of(j, w->o->rows[0]).n != span_of(first, w->o->rows[0]).n ||
+            span_of(j, base_row(w)).n != span_of(first, base_row(w)).n)
+            return false;
     }
-    return n > 1 && n <= MAX_IDS ? n : 0;
+    return first && (span_of(first, w->o->rows[0]).n > 1 || span_of(first, base_row(w)).n > 1);
+}
+
+/* Finds which ids come and which go: those without an equal one, of the same weight, in the other
+ * row. Where these are too many the list has one part. */
+static void find_moves(work *w, thing *t) {
+    if (!has_ids(w, t->unit)) return;
+    const cr_jagged *j = &cr_kept_all(w->kept[0])->sparse[t->unit->parts[0].at];
+    span a = span_of(j, w->o->rows[0]), b = span_of(j, base_row(w));
+    bool *stays = CR_NEW_N(w->arena, bool, b.n + 1);
+    move *v = CR_NEW_N(w->arena, move, a.n + b.n + 1);
+    int64_t n = 0;
+    for (int64_t i = 0; i < a.n; i++) {
+        int64_t k = 0;
+        for (; k < b.n; k++)
+            if (!stays[k] && j->ids[a.from + i] == j->ids[b.from + k] &&
+                (!j->w || memcmp(&j->w[a.from + i], &j->w[b.from + k], sizeof(float)) == 0))
+                break;
+        if (k < b.n)
+            stays[k] = true;
+        else
+            v[n++] = (move){true, i};
+    }
+    for (int64_t k = 0; k < b.n; k++)
+        if (!stays[k]) v[n++] = (move){false, k};
+    if (n > MAX_IDS) return;
+    t->ids = v;
+    t->n_ids = n;
 }
 
 static void list_features(work *w, cr_unit_list *all) {
@@ -189,7 +237,7 @@ static void list_features(work *w, cr_unit_list *all) {
         thing *t = &w->things[w->n_things++];
         *t = (thing){.kind = x->kind, .name = x->name, .unit = x};
         t->value = value_of(w, x, w->o->rows[0]);
-        t->n_ids = two ? 0 : ids_of(w, x, w->o->rows[0]);
+        find_moves(w, t);
         t->id_part = CR_NEW_N(w->arena, double, t->n_ids + 1);
         w->n_steps += t->n_ids ? (int)t->n_ids : 1;
         if (two)
@@ -237,25 +285,43 @@ static int64_t *id_order(work *w, int64_t n, int k) {
     return v;
 }
 
-/* Row first + k of the list keeps the first k ids of the order; rows behind have all n. */
-static void thin(work *w, cr_jagged *j, int64_t rows, int64_t first, const int64_t *order,
-                 int64_t n) {
-    int64_t *ids = CR_NEW_N(w->arena, int64_t, j->n_ids + 1), at = 0;
+/* A list that grows. */
+typedef struct growing {
+    int64_t *ids, n;
+    float *w; /* NULL: no weights */
+} growing;
+static void add_id(growing *to, const cr_jagged *from, int64_t at) {
+    to->ids[to->n] = from->ids[at];
+    if (to->w) to->w[to->n] = from->w[at];
+    to->n++;
+}
+
+/* Makes list s of a batch: row first + k has the first k moves of the order behind it. Before them
+ * it is the list of the second row, behind them that of the first one, each in its own order. */
+static void mix_ids(work *w, const thing *t, int64_t s, int64_t rows, int64_t first,
+                    const int64_t *order, cr_jagged *to) {
+    const cr_jagged *j = &cr_kept_all(w->kept[0])->sparse[s];
+    span a = span_of(j, w->o->rows[0]), b = span_of(j, base_row(w));
+    bool *out = CR_NEW_N(w->arena, bool, a.n + 1), *in = CR_NEW_N(w->arena, bool, b.n + 1);
+    for (int64_t i = 0; i < t->n_ids; i++)
+        (t->ids[i].comes ? out : in)[t->ids[i].at] = true;
     int32_t *off = CR_NEW_N(w->arena, int32_t, rows + 1);
-    float *weight = j->w ? CR_NEW_N(w->arena, float, j->n_ids + 1) : NULL;
-    bool *in = CR_NEW_N(w->arena, bool, n);
+    int64_t most = cr_mul_i64(rows, a.n + b.n) + 1;
+    growing g = {.ids = CR_NEW_N(w->arena, int64_t, most)};
+    if (j->w) g.w = CR_NEW_N(w->arena, float, most);
     for (int64_t i = 0; i < rows; i++) {
         int64_t k = i - first;
-        if (k > 0 && k <= n) in[order[k - 1]] = true;
-        for (int64_t q = j->off[i]; q < j->off[i + 1]; q++) {
-            if (k < n && !in[q - j->off[i]]) continue;
-            ids[at] = j->ids[q];
-            if (weight) weight[at] = j->w[q];
-            at++;
+        if (k > 0 && k <= t->n_ids) {
+            move m = t->ids[order[k - 1]];
+            (m.comes ? out : in)[m.at] = false;
         }
-        off[i + 1] = (int32_t)at;
+        for (int64_t q = 0; k > 0 && q < a.n; q++)
+            if (!out[q]) add_id(&g, j, a.from + q);
+        for (int64_t q = 0; q < b.n; q++)
+            if (k <= 0 || in[q]) add_id(&g, j, b.from + q);
+        off[i + 1] = (int32_t)g.n;
     }
-    *j = (cr_jagged){.off = off, .ids = ids, .w = weight, .n_ids = at};
+    *to = (cr_jagged){.off = off, .ids = g.ids, .w = g.w, .n_ids = g.n};
 }
 
 /* Row i of the batch of an order has the things of its first i steps in place. */
@@ -264,7 +330,7 @@ static cr_code run_order(work *w, int k, cr_taken *taken, cr_err *err) {
     int64_t *rows = CR_NEW_N(w->arena, int64_t, n), **from;
     from = CR_NEW_N(w->arena, int64_t *, n);
     cr_unit_sources s = cr_unit_sources_new(w->kept[0], w->arena);
-    int64_t base = w->o->n_rows == 2 ? w->o->rows[1] : CR_NO_ROW;
+    int64_t base = base_row(w);
     next_order(w, k);
     for (int i = 0; i < n; i++)
         rows[i] = w->o->rows[0];
@@ -284,8 +350,8 @@ static cr_code run_order(work *w, int k, cr_taken *taken, cr_err *err) {
     CR_TRY(cr_kept_take(w->kept[0], &src, taken, err));
     for (int t = 0; t < w->n_things; t++)
         for (int i = 0; ids[t] && i < w->things[t].unit->n_parts; i++)
-            thin(w, &taken->b.sparse[w->things[t].unit->parts[i].at], n, first[t], ids[t],
-                 w->things[t].n_ids);
+            mix_ids(w, &w->things[t], w->things[t].unit->parts[i].at, n, first[t], ids[t],
+                    &taken->b.sparse[w->things[t].unit->parts[i].at]);
     CR_TRY(run_rows(w->run[0], &taken->b, err));
     const float *y = cr_work_val(w->run[0]->w, w->out[0]);
     for (int t = 0; t < w->n_things; t++) {
@@ -523,9 +589,14 @@ static void give(work *w) {
         if (t->n_ids == 0) sum += add_part(r, p);
         for (int64_t q = 0; q < t->n_ids; q++) {
             const cr_jagged *j = &cr_kept_all(w->kept[0])->sparse[t->unit->parts[0].at];
+            const move *m = &t->ids[q];
+            int64_t from = span_of(j, m->comes ? w->o->rows[0] : base_row(w)).from;
             p.kind = "id";
-            p.value = cr_arena_printf(w->arena, "%lld",
-                                      (long long)j->ids[j->off[w->o->rows[0]] + q]);
+            p.value = cr_arena_printf(w->arena, "%s%lld",
+                                      w->o->n_rows < 2 ? ""
+                                      : m->comes       ? "+"
+                                                       : "-",
+                                      (long long)j->ids[from + m->at]);
             p.part = t->id_part[q] / w->o->orders;
             sum += add_part(r, p);
         }

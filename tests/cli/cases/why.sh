@@ -121,6 +121,47 @@ for p in found:
 assert len(parts("din", several)) == len(rows[several])
 END
 python3 ids.py || fail "the ids of a list"
+# between two rows each id that only one of them has comes or goes; in a linear model that is its weight
+cat >moves.py <<'END'
+import csv, json, subprocess
+from collections import Counter
+rows = [r["tags"].split("|") if r["tags"] else [] for r in csv.DictReader(open("eval.csv"))]
+logits = {m: [float(x) for x in open(m + ".csv").read().split()[1:]] for m in ("linear", "din")}
+def ask(model, *row):
+    r = json.loads(subprocess.run(["crank", "why", model, "--json", "-q"] + [a for x in row for a in ("--row", str(x))], check=True, stdout=subprocess.PIPE).stdout)
+    assert abs(r["to"] - r["from"] - sum(p["part"] for p in r["parts"])) < 1e-9, r
+    return r, [p for p in r["parts"] if p["name"] == "tags"]
+weight = {}
+for i, t in enumerate(rows):
+    if len(t) == 1 and t[0] not in weight:
+        weight[t[0]] = ask("linear", i)[1][0]["part"]
+def pairs():
+    lists = [i for i, t in enumerate(rows) if len(t) == 2]
+    one = lambda ok: next((i, k) for i in lists for k in range(len(rows)) if ok(Counter(rows[i]), Counter(rows[k])))
+    yield one(lambda x, y: not x & y and sum(y.values()) == 2)  # nothing in common
+    yield one(lambda x, y: (x & y) and x != y and sum(y.values()) == 2)  # one id stays
+    yield one(lambda x, y: not y)  # the other row has none
+    yield one(lambda x, y: max(x.values()) == 2 and sum(y.values()) == 1 and (x & y))  # an id twice
+    i, k = one(lambda x, y: not x & y and sum(y.values()) == 1)
+    yield k, i
+for i, k in pairs():
+    a, b = Counter(rows[i]), Counter(rows[k])
+    want = sorted(["+" + x for x in (a - b).elements()] + ["-" + x for x in (b - a).elements()])
+    for model in ("linear", "din"):
+        r, found = ask(model, i, k)
+        assert abs(r["to"] - logits[model][i]) < 1e-6 and abs(r["from"] - logits[model][k]) < 1e-6, r
+        assert sorted(p["value"] for p in found) == want and all(p["kind"] == "id" for p in found), (rows[i], rows[k], found)
+        for p in found if model == "linear" else []:
+            assert abs(p["part"] - (1 if p["value"][0] == "+" else -1) * weight[p["value"][1:]]) < 1e-5, (p, weight)
+# lists of one id each are one part
+one = [i for i, t in enumerate(rows) if len(t) == 1]
+other = next(i for i in one if rows[i] != rows[one[0]])
+assert [p["kind"] for p in ask("linear", one[0], other)[1]] == ["feature"]
+# the same ids in both rows have no part
+twin = next(((i, k) for i in range(len(rows)) for k in range(i) if len(rows[i]) == 2 and sorted(rows[i]) == sorted(rows[k])), None)
+assert twin and all(abs(p["part"]) < 1e-6 for p in ask("linear", *twin)[1]), twin
+END
+python3 moves.py || fail "the ids that two rows do not share"
 # two checkpoints: table rows and layers
 set -- $(ls -d din/model.ckpt-*)
 [ $# -eq 2 ] || fail "$# checkpoints"
