@@ -58,6 +58,8 @@ static void get_run(cr_board *b, const cr_board_req *q, cr_board_res *r) {
     cr_run *run = run_arg(b, q, "run", r);
     cr_jw w;
     if (!run) return;
+    run->asked = true;
+    (void)cr_board_why_look(run);
     cr_jw_init(&w, &r->body);
     cr_jw_obj(&w, NULL);
     cr_board_details(b, run, &w);

@@ -41,6 +41,9 @@ typedef struct cr_run {
     cr_run_state state;
     uint64_t version; /* the board's version when the run changed last */
     bool wanted;      /* a viewer looks at the run, so it is read first */
+    /* a viewer asked for all about the run: files of why.c as they were when they were looked at */
+    bool asked;
+    cr_fs_stat why[2];
 } cr_run;
 
 struct cr_board {
@@ -87,5 +90,8 @@ void cr_board_diff(const cr_run *x, const cr_run *y, cr_jw *w);
 /* cr_board_why writes "importance" and "slices" (null: there is no such file) and "damaged", the
  * names of files that cannot be used, into an open object. */
 void cr_board_why(const cr_run *r, cr_jw *w);
+/* cr_board_why_look looks whether one of the files came, went or was written anew since the last
+ * look. */
+bool cr_board_why_look(cr_run *r);
 
 #endif

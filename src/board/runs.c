@@ -236,7 +236,8 @@ static void look_at_all(cr_board *b) {
         find_ranks(r);
         for (int k = 0; k < r->n_ranks; k++)
             (void)cr_log_look(&r->ranks[k].log);
-        if (r->log.size < size || settle(r)) touch(b, r);
+        bool other = r->asked && cr_board_why_look(r);
+        if (settle(r) || other || r->log.size < size) touch(b, r);
     }
     b->looked = cr_now();
 }

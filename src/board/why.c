@@ -209,9 +209,26 @@ static bool put_why(cr_jw *w, const why_file *f, const char *path) {
     return ok;
 }
 
+static const why_file files[] = {{CR_BOARD_IMPORTANCE_FILE, "importance", put_importance},
+                                 {CR_BOARD_SLICES_FILE, "slices", put_slices}};
+
+bool cr_board_why_look(cr_run *r) {
+    bool other = false;
+    cr_arena a;
+    cr_arena_init(&a, 0);
+    for (int i = 0; i < 2; i++) {
+        cr_fs_stat was = r->why[i], now = {0};
+        if (cr_fs_stat_path(cr_path_join(&a, r->dir, files[i].name), true, &now, NULL) != CR_OK)
+            now = (cr_fs_stat){0};
+        other |= now.kind != was.kind || now.size != was.size || now.changed != was.changed ||
+                 now.dev != was.dev || now.ino != was.ino;
+        r->why[i] = now;
+    }
+    cr_arena_clear(&a);
+    return other;
+}
+
 void cr_board_why(const cr_run *r, cr_jw *w) {
-    static const why_file files[] = {{CR_BOARD_IMPORTANCE_FILE, "importance", put_importance},
-                                     {CR_BOARD_SLICES_FILE, "slices", put_slices}};
     const char *damaged[2];
     int n = 0;
     cr_arena a;

@@ -268,10 +268,11 @@ static void check_why(cr_board *b, const char *importance, const char *slices, b
 }
 
 #define WORTH(name, units)                                                                         \
-    "{\"kind\": \"importance\", \"checkpoint\": \"c\", \"rows\": 5, \"measures\": [{\"name\": " name   \
-    ", \"value\": 0.7, \"positives\": 2}], \"units\": " units "}"
+    "{\"kind\": \"importance\", \"checkpoint\": \"c\", \"rows\": 5, \"measures\": "                \
+    "[{\"name\": " name ", \"value\": 0.7, \"positives\": 2}], \"units\": " units "}"
 #define SLICES(bins, columns)                                                                      \
-    "{\"kind\": \"slices\", \"checkpoint\": \"c\", \"tasks\": [{\"output\": \"probs\", \"all\": {}, "    \
+    "{\"kind\": \"slices\", \"checkpoint\": \"c\", \"tasks\": [{\"output\": \"probs\", \"all\": "  \
+    "{}, "                                                                                         \
     "\"bins\": " bins ", \"columns\": " columns "}]}"
 
 TEST(why) {
@@ -285,9 +286,8 @@ TEST(why) {
     cr_json_free(j);
     /* only what the page looks for is passed on; a number that is none is null */
     check_why(b,
-              WORTH("\"auc\"",
-                    "[{\"kind\": \"feature\", \"name\": \"x\", \"more\": [[]], \"auc\": "
-                    "{\"shuffled\": {\"loss\": 0.5}, \"removed\": {\"high\": \"y\"}}}]"),
+              WORTH("\"auc\"", "[{\"kind\": \"feature\", \"name\": \"x\", \"more\": [[]], \"auc\": "
+                               "{\"shuffled\": {\"loss\": 0.5}, \"removed\": {\"high\": \"y\"}}}]"),
               SLICES("[{\"rows\": 3}]",
                      "[{\"column\": \"c\", \"slices\": [{\"value\": \"v\", \"rows\": []}]}]"),
               true);
@@ -327,5 +327,39 @@ TEST(why) {
     CHECK(tmpdir_leave());
 }
 
+/* The version of the board after a look at all files. */
+static uint64_t version_now(cr_board *b) {
+    read_all(b);
+    return cr_board_wait(b, 0, 0);
+}
+
+/* A file that comes, changes or goes makes the page ask again, once somebody looks at its run. */
+TEST(why_lives) {
+    if (!tmpdir_enter()) SKIP("no folder");
+    make_run("a", 50, "finished");
+    make_run("b", 50, "finished");
+    cr_board *b = open_board(".");
+    uint64_t v = version_now(b);
+    CHECK_INT(cr_file_write("a/importance.json", "{}", 2, NULL), 0);
+    CHECK(version_now(b) == v);
+    cr_json_free(ask(b, "GET", "/api/run", (const char *[]){"run", "0"}, NULL, 200));
+    CHECK(version_now(b) == v);
+    static const char *const names[] = {"a/importance.json", "a/slices.json"};
+    for (int i = 0; i < 2; i++) {
+        for (int k = 0; k < 2; k++, v++) {
+            CHECK_INT(cr_file_write(names[i], "{ }", 3, NULL), 0);
+            CHECK(version_now(b) == v + 1);
+            CHECK(b->runs[0]->version == v + 1 && b->runs[1]->version <= v);
+        }
+        CHECK_INT(remove(names[i]), 0);
+        CHECK(version_now(b) == ++v);
+        CHECK(version_now(b) == v);
+    }
+    CHECK_INT(cr_file_write("b/importance.json", "{}", 2, NULL), 0);
+    CHECK(version_now(b) == v);
+    cr_board_close(b);
+    CHECK(tmpdir_leave());
+}
+
 TEST_MAIN(CASE(lists), CASE(series), CASE(one_run_and_two), CASE(hostile_names),
-          CASE(wrong_requests), CASE(why))
+          CASE(wrong_requests), CASE(why), CASE(why_lives))
