@@ -30,18 +30,23 @@ struct cr_conf_node {
     const char *text; /* scalar: unescaped, NUL-ended, may hold NULs inside: see len */
     size_t len;
     /* map and list: entries in file order. A map from protobuf text may hold a key several
-     * times (repeated fields); in YAML and JSON a doubled key is a parse error. */
+     * times (repeated fields); in YAML and JSON a doubled key is a parse error,
+     * or only its last entry is kept. */
     cr_conf_entry *v;
     size_t n, cap;
 };
 
 /* A parsed document; owns its tree. */
-typedef struct cr_conf_doc {
+typedef struct cr_conf_doc cr_conf_doc;
+struct cr_conf_doc {
     cr_arena arena;
     cr_conf_node *root; /* always a map */
     const char *path;
     cr_syntax syntax;
-} cr_conf_doc;
+    /* Decides, once the YAML is read, whether the last of a doubled key counts, with a warning, as
+     * in Python's reader. NULL: a doubled key is an error. */
+    bool (*last_counts)(const cr_conf_doc *doc);
+};
 void cr_conf_doc_init(cr_conf_doc *doc);
 void cr_conf_doc_clear(cr_conf_doc *doc);
 

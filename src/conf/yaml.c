@@ -31,6 +31,14 @@ typedef struct level {
     cr_map seen; /* the keys of a map */
 } level;
 
+/* A key that its map has already. */
+typedef struct doubled {
+    cr_conf_node *map;
+    const char *key;
+    cr_loc at;
+    int64_t first; /* line */
+} doubled;
+
 typedef struct reader {
     cr_conf_doc *doc;
     cr_diag *diag;
@@ -44,6 +52,8 @@ typedef struct reader {
     cr_conf_node **anchored;
     size_t n_anchored, cap_anchored;
     cr_conf_node *root;
+    doubled twice[CR_CONF_MAX_ERRORS];
+    size_t n_twice;
     bool failed, json;
     int docs;
 } reader;
@@ -204,11 +214,37 @@ static void take_key(reader *r, const char *text, size_t len, bool quoted, cr_lo
         return;
     }
     int64_t first = cr_map_get(&l->seen, text, len, 0);
-    if (first)
-        fail(r, at, "key '%.100s' is given twice (first on line %lld); remove one", text,
-             (long long)first);
-    else
+    if (!first)
         cr_map_put(&l->seen, text, len, at.line);
+    else if (r->n_twice < CR_CONF_MAX_ERRORS)
+        r->twice[r->n_twice++] = (doubled){l->node, text, at, first};
+}
+
+/* Removes the entry of a key that stands before the one at this place. */
+static void keep_last(cr_conf_node *map, const doubled *d) {
+    for (size_t i = 0; i < map->n; i++) {
+        if (strcmp(map->v[i].key, d->key) != 0) continue;
+        if (map->v[i].at.line == d->at.line && map->v[i].at.col == d->at.col) return;
+        memmove(&map->v[i], &map->v[i + 1], (--map->n - i) * sizeof *map->v);
+        return;
+    }
+}
+
+/* Reports doubled keys. Which program the config is of shows when all of it is read. */
+static void tell_doubled(reader *r) {
+    bool last = r->n_twice && r->doc->last_counts && r->doc->last_counts(r->doc);
+    for (size_t i = 0; i < r->n_twice; i++) {
+        const doubled *d = &r->twice[i];
+        if (last) {
+            keep_last(d->map, d);
+            cr_diag_add(r->diag, CR_SEV_WARN, CR_ECONF, d->at,
+                        "key '%.100s' is given twice (first on line %lld); the last counts", d->key,
+                        (long long)d->first);
+        } else {
+            fail(r, d->at, "key '%.100s' is given twice (first on line %lld); remove one", d->key,
+                 (long long)d->first);
+        }
+    }
 }
 
 static void take_scalar(reader *r, struct fy_event *e) {
@@ -454,16 +490,16 @@ cr_code cr_conf_parse_yaml(cr_conf_doc *doc, bool json, const char *text, size_t
             if (r->failed && e->type == FYET_ALIAS && r->depth > 0 && r->stack[r->depth - 1].key)
                 broken = true; /* the alias gave no value */
             fy_parser_event_free(fp, e);
-            if (broken || diag->n_errors - before >= CR_CONF_MAX_ERRORS) break;
+            if (broken || diag->n_errors - before + r->n_twice >= CR_CONF_MAX_ERRORS) break;
         }
         check_memory();
         take_errors(r, fd);
     }
     while (r->depth > 0)
         cr_map_clear(&r->stack[--r->depth].seen);
-    if (r->root && r->root->kind == CR_NODE_MAP) {
-        doc->root = r->root;
-    } else if (r->root && !cr_conf_is_null(r->root) && !r->failed) {
+    if (r->root && r->root->kind == CR_NODE_MAP) doc->root = r->root;
+    tell_doubled(r);
+    if (doc->root != r->root && r->root && !cr_conf_is_null(r->root) && !r->failed) {
         fail(r, r->root->at, "the config is %s; it must be a mapping of keys to values",
              r->root->kind == CR_NODE_LIST ? "a list" : "a single value");
     }

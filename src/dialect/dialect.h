@@ -42,6 +42,9 @@ typedef struct cr_dialect {
  * all of it. */
 CR_CHECKED cr_code cr_dialect_load(cr_conf_doc *doc, const char *path, const cr_dialect_opts *o,
                                    cr_diag *diag);
+/* cr_paddle_last_counts: is it a config of PaddleRec, whose reader takes the last of a doubled key?
+ */
+bool cr_paddle_last_counts(const cr_conf_doc *doc);
 /* cr_dialect_rewrite does the same with a tree that is there already. */
 CR_CHECKED cr_code cr_dialect_rewrite(cr_conf_doc *doc, const cr_dialect_opts *o, cr_diag *diag);
 /* cr_cruise_test_paths returns the globs of the test data in a config of Cruise; NULL: none.

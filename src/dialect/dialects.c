@@ -25,6 +25,7 @@ const cr_conf_entry *cr_dialect_key(const cr_conf_doc *doc, const char *const pa
 
 cr_code cr_dialect_load(cr_conf_doc *doc, const char *path, const cr_dialect_opts *o,
                         cr_diag *diag) {
+    doc->last_counts = cr_paddle_last_counts;
     CR_TRY(cr_conf_load(doc, path, diag));
     if (doc->root->kind == CR_NODE_MAP && doc->root->n == 0) {
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, (cr_loc){doc->path, 0, 0},

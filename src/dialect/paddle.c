@@ -485,6 +485,10 @@ static const cr_conf_entry *paddle_sign(const cr_conf_doc *doc) {
     return cr_dialect_key(doc, keys);
 }
 
+bool cr_paddle_last_counts(const cr_conf_doc *doc) {
+    return paddle_sign(doc) != NULL;
+}
+
 /* Models of the old kind whose lines show the AUC of the last steps, too, and how many steps. */
 static const struct {
     const char *model;

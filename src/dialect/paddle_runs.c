@@ -221,6 +221,7 @@ cr_code cr_paddle_runs(const char *path, const cr_dialect_opts *o, bool infer, c
     size_t errors = diag->n_errors;
     *n = 0;
     cr_conf_doc_init(&doc);
+    doc.last_counts = cr_paddle_last_counts;
     cr_code code = cr_conf_load(&doc, path, diag);
     if (code == CR_OK && !cr_conf_find(doc.root, "runner")) {
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, (cr_loc){doc.path, 0, 0},

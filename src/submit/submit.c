@@ -128,7 +128,14 @@ const cr_conf_node *cr_unboxed(const cr_conf_node *n) {
     return n;
 }
 
+/* PaddleRec reads its backend.yaml with Python, where the last of a doubled key counts. The file it
+ * publishes has such keys. */
+static bool last_counts(const cr_conf_doc *doc) {
+    return strcasecmp(cr_conf_find_text(doc->root, "backend"), "PaddleCloud") == 0;
+}
+
 static bool read_backend(cr_submit *s) {
+    s->doc.last_counts = last_counts;
     if (cr_conf_load(&s->doc, s->o->backend, s->diag) != CR_OK) return false;
     if (!find_type(s)) return false;
     size_t before = s->diag->n_errors;
@@ -139,6 +146,7 @@ static bool read_backend(cr_submit *s) {
 }
 
 static bool read_config(cr_submit *s) {
+    s->conf.last_counts = cr_paddle_last_counts;
     if (cr_conf_load(&s->conf, s->o->config.path, s->diag) != CR_OK) return false;
     s->paddle = cr_dialect_paddle.sign(&s->conf) != NULL;
     s->config_name = cr_path_base(s->o->config.path);

@@ -19,6 +19,8 @@ for kind in mpi k8s_collective k8s_ps; do
     folder=$(echo ctr_[0-9]*)
     # in an MPI job the first node writes the checkpoint of all
     [ $kind = mpi ] || has_err "config.yaml:...: warning: the nodes save a checkpoint together, and each has a folder 'output' of its own; write ..."
+    # PaddleRec's own backend.yaml has doubled keys; the last counts
+    [ $kind != k8s_ps ] || has_err "backend.yaml:...: warning: key 'k8s_trainers' is given twice (first on line ...); the last counts"
     [ ${#folder} -eq 16 ] || fail "the folder is called $folder"
     has_out "The task submission folder is generated at $PWD/$folder"
     has_out "the folder holds secrets: only you can read it (mode 0700)"
@@ -279,6 +281,17 @@ for pair in 'mpi gpu collective' 'k8s gpu ps' 'k8s cpu collective' 'vms cpu ps';
     vms*) has_err "backend.yaml:2:15: cluster_type vms error, must in MPI/K8S" ;;
     esac
 done
+# files are copied flat: two of the same name are refused before anything is written
+mkdir -p one two
+echo 1 >one/same.txt
+echo 2 >two/same.txt
+paddle_config cpu ps '{workspace}/train_data'
+backend_mpi | sed 's,^  files: .*,  files: ./*.yaml one/same.txt two/same.txt,' >backend.yaml
+grep -q same.txt backend.yaml || fail "$(cat backend.yaml)"
+run crank submit config.yaml -b backend.yaml
+ends 2
+has_err "backend.yaml:...: files: one/same.txt and two/same.txt have the same name, and all files lie in one folder on the nodes; rename one of them"
+is_gone ctr_*
 printf 'backend: Slrum\n' >bad.yaml
 run crank submit config.yaml -b bad.yaml
 ends 2

@@ -60,7 +60,7 @@ backend_k8s_ps() {
     head_of k8s
     echo '  afs_remote_mount_point: "/user/afs"'
     tail_of
-    printf '  k8s_trainers: 2\n  k8s_ps_num: 3\n  k8s_ps_cores: 4\n'
+    printf '  k8s_trainers: 9\n  k8s_trainers: 2\n  k8s_ps_num: 3\n  k8s_ps_cores: 4\n'
 }
 standin() { # standin CLIENT: the one that stands in is on PATH; its calls go to the file `call`
     mkdir -p bin

@@ -113,6 +113,35 @@ TEST(doubled_keys) {
              "or remove it if it is newer than Toy 1.2\n");
 }
 
+static bool has_b(const cr_conf_doc *doc) {
+    return cr_conf_find(doc->root, "b") != NULL;
+}
+
+TEST(the_last_of_a_doubled_key_counts_where_the_reader_says_so) {
+    static const char text[] = "a: 1\na: {c: 2, c: 3}\nb: 4\na: {c: 5, d: 6, c: 7}\n";
+    for (int with = 0; with < 2; with++) {
+        cr_conf_doc doc;
+        cr_diag diag;
+        cr_conf_doc_init(&doc);
+        cr_diag_init(&diag);
+        doc.last_counts = has_b;
+        const char *s = with ? text : "a: 1\na: 2\n";
+        cr_code code = cr_conf_parse(&doc, CR_SYNTAX_YAML, "f", s, strlen(s), &diag);
+        CHECK_INT(code, with ? CR_OK : CR_ECONF);
+        CHECK_INT((int)diag.n, with ? 4 : 1);
+        CHECK_INT((int)diag.n_errors, with ? 0 : 1);
+        if (with) {
+            const cr_conf_node *a = cr_conf_find(doc.root, "a");
+            CHECK_INT((int)doc.root->n, 2);
+            CHECK(a && a->n == 2);
+            CHECK_STR(cr_conf_find_text(a, "c"), "7");
+            CHECK_STR(cr_conf_find_text(a, "d"), "6");
+        }
+        cr_diag_clear(&diag);
+        cr_conf_doc_clear(&doc);
+    }
+}
+
 TEST(limits) {
     toy t;
     cr_buf b;
@@ -199,5 +228,6 @@ TEST(syntax_errors) {
     FINDINGS(JSON, "{\"model_dir\": \"\\ud83d\\ude00\"}", "");
 }
 
-TEST_MAIN(CASE(places), CASE(anchors_and_merges), CASE(quoted), CASE(doubled_keys), CASE(limits),
+TEST_MAIN(CASE(places), CASE(anchors_and_merges), CASE(quoted), CASE(doubled_keys),
+          CASE(the_last_of_a_doubled_key_counts_where_the_reader_says_so), CASE(limits),
           CASE(folded_blocks), CASE(wrong_shapes), CASE(syntax_errors))
