@@ -95,12 +95,24 @@ static void old_metrics(cr_buf *b, const cr_stepped *s, const char *between, boo
     }
 }
 
+/* Writes the name of a metric as the lines of the new kind have it; false: they do not show it. */
+static bool new_name(cr_buf *b, const cr_paddle_run *r, const char *name) {
+    if (r->only_auc && strncmp(name, "auc_", 4) != 0) return false;
+    if (!r->task_first) return put_name(b, name, false);
+    cr_buf_printf(b, "%s_auc", name + 4);
+    return true;
+}
+
 /* Writes those of the new kind with a format for each: "auc:0.500000, " or "auc: 0.500000,". */
-static void new_metrics(cr_buf *b, const cr_stepped *s, const char *between, const char *behind) {
+static void new_metrics(cr_buf *b, const cr_paddle_run *r, const cr_stepped *s, const char *between,
+                        const char *behind) {
     double value;
     const char *name;
     for (int k = 0; (name = s->metric(s->of, k, &value)); k++) {
-        if (!put_name(b, name, false)) cr_buf_str(b, name);
+        if (!new_name(b, r, name)) {
+            if (r->only_auc) continue;
+            cr_buf_str(b, name);
+        }
         cr_buf_printf(b, "%s%.6f%s", between, shown(value), behind);
     }
 }
@@ -194,7 +206,7 @@ static void on_step(void *ctx, const cr_stepped *s) {
         double n = (double)r->print_interval;
         cr_buf_printf(&b, "%s - INFO - epoch: %lld, batch_id: %lld, ", cr_run_time(time),
                       (long long)s->epoch, (long long)s->batch);
-        new_metrics(&b, s, ":", ", ");
+        new_metrics(&b, r, s, ":", ", ");
         cr_buf_str(&b, "loss:");
         number(&b, s->loss);
         cr_buf_printf(&b,
@@ -236,7 +248,7 @@ static void on_epoch(void *ctx, const cr_stepped *s) {
         old_metrics(&b, s, "=[", true);
     } else {
         cr_buf_printf(&b, "%s - INFO - epoch: %lld done, ", cr_run_time(time), (long long)s->epoch);
-        new_metrics(&b, s, ": ", ", ");
+        new_metrics(&b, x->r, s, ": ", ", ");
         cr_buf_str(&b, "loss:");
         number(&b, s->loss);
         cr_buf_printf(&b, ", epoch time: %.2f s", spent);
@@ -322,7 +334,7 @@ static void on_evaluated(void *ctx, const cr_stepped *s) {
     } else if (r->old) {
         old_metrics(&b, s, ": [", false);
     } else {
-        new_metrics(&b, s, ": ", ",");
+        new_metrics(&b, r, s, ": ", ",");
     }
     x->waited = s->wait_s - x->wait0;
     x->wait0 = s->wait_s;
@@ -341,12 +353,9 @@ void cr_run_say_result(const cr_run_lines *x, const cr_eval_result *res, double 
     else
         cr_buf_printf(&b, "%s - INFO - epoch: %s done, ", cr_run_time(time), x->epoch);
     for (int i = 0; i < res->n; i++) {
-        if (!put_name(NULL, res->v[i].name, r->old)) continue;
-        if (r->old) {
+        if (r->old && put_name(NULL, res->v[i].name, true))
             old_value(&b, "", res->v[i].name, "=[", shown(res->v[i].value));
-            continue;
-        }
-        (void)put_name(&b, res->v[i].name, false);
+        if (r->old || !new_name(&b, r, res->v[i].name)) continue;
         cr_buf_printf(&b, ": %.6f,", shown(res->v[i].value));
     }
     if (!r->old) cr_buf_printf(&b, " epoch time: %.2f s", seconds);

@@ -30,6 +30,8 @@ typedef struct cr_paddle_run {
     int64_t top;
     int64_t longest;   /* evaluation of interests (mind): items of a history; 0: it is another */
     bool shows_scores; /* the lines of an evaluation show the scores of the rows */
+    bool only_auc;     /* the lines of the new kind show AUCs only (aitm, escm2) */
+    bool task_first;   /* ... as click_auc, not auc_click (aitm) */
     /* training: the folder of the checkpoints of batches; a file that gets the values of every
      * batch; NULL: none */
     const char *step_dir, *dump;

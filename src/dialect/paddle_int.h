@@ -208,6 +208,7 @@ void cr_pd_difm(cr_pd *p);
 void cr_pd_deepfefm(cr_pd *p);
 void cr_pd_fat_deepffm(cr_pd *p);
 void cr_pd_aitm(cr_pd *p);
+void cr_pd_escm2(cr_pd *p);
 void cr_pd_afm(cr_pd *p);
 void cr_pd_pnn(cr_pd *p);
 void cr_pd_fgcnn(cr_pd *p);

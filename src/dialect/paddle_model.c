@@ -49,6 +49,9 @@ static const char *const idle_din[] = {"distributed_embedding", "use_DataLoader"
 static const char *const idle_none[] = {NULL};
 static const char *const idle_loader[] = {"distributed_embedding", "use_DataLoader", "is_sparse",
                                           NULL};
+static const char *const idle_escm2[] = {
+    "distributed_embedding", "gate_num",     "num_field",    "max_len",
+    "ctr_fc_sizes",          "cvr_fc_sizes", "feature_size", NULL};
 static const char *const idle_flen[] = {"distributed_embedding", "sparse_inputs_slots",
                                         "sparse_num_field", "dense_input_dim", NULL};
 static const char *const idle_tasks[] = {
@@ -72,6 +75,7 @@ static const cr_pd_model models[] = {
     {"dlrm", cr_pd_criteo, cr_pd_dlrm, idle_dlrm, "Adam", false, false},
     {"dnn", cr_pd_criteo, cr_pd_dnn, idle_slots, "Adam", false, true},
     {"dssm", cr_pd_documents, cr_pd_dssm, idle_none, "Adam", true, false},
+    {"escm2", cr_pd_aliccp, cr_pd_escm2, idle_escm2, "Adam", false, false},
     {"esmm", cr_pd_aliccp, cr_pd_esmm, idle_tasks, "Adam", false, false},
     {"fasttext", cr_pd_subwords, cr_pd_fasttext, idle_none, NULL, true, false},
     {"fat_deepffm", cr_pd_criteo, cr_pd_fat_deepffm, idle_slots, "Adam", false, false},
@@ -110,12 +114,11 @@ static const cr_pd_model models[] = {
 #define N_MODELS (sizeof models / sizeof *models)
 
 /* Models of PaddleRec that crank does not have. */
-static const char *const others[] = {"autofis", "bert4rec", "deeprec",    "deepwalk",
-                                     "dmr",     "dpin",     "dselect_k",  "dsin",
-                                     "ensfm",   "escm2",    "fastformer", "iprec",
-                                     "kim",     "listwise", "maml",       "metaheac",
-                                     "mhcn",    "naml",     "sign",       "textcnn_pretrain",
-                                     "tisas",   NULL};
+static const char *const others[] = {
+    "autofis",          "bert4rec", "deeprec",  "deepwalk",   "dmr",   "dpin",
+    "dselect_k",        "dsin",     "ensfm",    "fastformer", "iprec", "kim",
+    "listwise",         "maml",     "metaheac", "mhcn",       "naml",  "sign",
+    "textcnn_pretrain", "tisas",    NULL};
 
 static const char *next_model(const void *ctx, size_t i) {
     (void)ctx;
@@ -162,6 +165,7 @@ static const cr_pd_model *by_keys(const cr_pd *p) {
         {"dlrm", "bot_layer_sizes", "top_layer_sizes"},
         {"autoint", "attn_layer_sizes", "head_num"},
         {"ple", "exp_per_task", "shared_num"},
+        {"escm2", "counterfactual_w", "global_w"},
         {"mmoe", "expert_num", "expert_size"},
         {"share_bottom", "bottom_size", "tower_size"},
         {"esmm", "ctr_fc_sizes", "cvr_fc_sizes"},

@@ -49,13 +49,18 @@ void cr_pd_pnn(cr_pd *p) {
     with_first(p, &s,
                cr_arena_printf(
                    &p->doc->arena,
-                   "{name: linear, " IN_ALL ", linear: {units: %lld}}, {name: products, " IN_ALL
+                   "{name: linear, " IN_ALL
+                   ", linear: {units: %lld, bias: %s}}, {name: products, " IN_ALL
                    ", product: {units: %lld, kind: %s}}, {name: sum, inputs: [{block_name: "
                    "linear}, {block_name: products}], add: {}}, {name: first_layer, inputs: "
                    "[{block_name: sum}], activation: {function: nn.ReLU}}, {name: deep, inputs: "
                    "[{block_name: first_layer}], mlp: {hidden_units: %s, activation: %s}}, {name: "
                    "second, inputs: [{block_name: deep}], linear: {units: 1}}",
-                   (long long)units, (long long)units, inner ? "INNER" : "OUTER", fc, act));
+                   (long long)units, p->o->compat ? "false" : "true", (long long)units,
+                   !inner         ? "OUTER"
+                   : p->o->compat ? "NORM"
+                                  : "INNER",
+                   fc, act));
 }
 
 /* Number i of a list of widths. */

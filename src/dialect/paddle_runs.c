@@ -183,6 +183,8 @@ static void new_run(cr_pd *p, bool infer, cr_paddle_run *r) {
     r->first = cr_pd_int(p, p->runner, "infer_start_epoch", 0, 0, 1000000);
     r->end = cr_pd_int(p, p->runner, "infer_end_epoch", 10, 0, 1000001);
     r->shows_scores = p->hyper.map && cr_conf_find(p->hyper.map, "sentence_left_size") != NULL;
+    r->task_first = p->hyper.map && cr_conf_find(p->hyper.map, "feature_vocabulary") != NULL;
+    r->only_auc = r->task_first || (p->hyper.map && cr_conf_find(p->hyper.map, "counterfactual_w"));
     const char *dir_of = cr_path_dir(&p->doc->arena, p->path);
     const char *dict = cr_conf_find_text(p->runner.map, "word_id_dict_path");
     if (infer && *dict) {

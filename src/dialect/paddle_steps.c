@@ -145,15 +145,16 @@ void cr_pd_dien(cr_pd *p) {
                      : "";
     cr_pd_put(
         p, p->model_at,
-        "model_config: {feature_groups: [{group_name: target, feature_names: [item, cat]}, "
-        "{group_name: bias, group_type: WIDE, feature_names: [item]}, {group_name: history, "
-        "group_type: SEQUENCE, feature_names: [item, cat, items, cats, other_items, other_cats]}], "
-        "backbone: {wide_embedding_dim: 1, wide_init_fn: nn.init.zeros_, blocks: [{name: clicks, "
-        "inputs: [{feature_group_name: history}], slice: {begin: 0, width: %lld}}, {name: others, "
+        "model_config: {feature_groups: [{group_name: bias, group_type: WIDE, feature_names: "
+        "[item]}, {group_name: history, group_type: SEQUENCE, feature_names: [item, cat, items, "
+        "cats, other_items, other_cats]}], backbone: {wide_embedding_dim: 1, wide_init_fn: "
+        "nn.init.zeros_, blocks: [{name: target, inputs: [{feature_group_name: history}], query: "
+        "{}}, {name: clicks, inputs: [{feature_group_name: history}], slice: {begin: 0, width: "
+        "%lld}}, {name: others, "
         "inputs: [{feature_group_name: history}], slice: {begin: %lld, width: %lld}}, %s{name: "
         "interest, inputs: [{block_name: %s}, {block_name: others}], dien: {attn_mlp: "
         "{hidden_units: [80, 40], activation: %s}, evolution: %s, reset_before: true}}, {name: "
-        "deep, inputs: [{block_name: interest}, {feature_group_name: target}], mlp: "
+        "deep, inputs: [{block_name: interest}, {block_name: target}], mlp: "
         "{hidden_units: [80, 40], activation: %s}}, {name: top, inputs: [{block_name: deep}], "
         "linear: {units: 1}}, {name: score, inputs: [{block_name: top}, {feature_group_name: "
         "bias}], add: {}}]}, " CR_PD_ONE_SCORE "}",
@@ -347,17 +348,34 @@ void cr_pd_look_alike(cr_pd *p) {
         cr_pd_idle(p, p->hyper, idle[i]);
     id_column(p, true, "user_seeds", users, dim, "user_emb", xavier);
     id_column(p, false, "target_user", users, dim, "user_emb", xavier);
+    /* as shipped: matrices between seeds and target, and between seeds; and the cosine itself is
+     * the probability */
+    const char *attention = cr_arena_printf(
+        &p->doc->arena,
+        p->o->compat
+            ? "{name: asked, inputs: [{block_name: target}], linear: {units: %lld, bias: false}}, "
+              "{name: local, inputs: [{block_name: seeds}, {block_name: asked}], "
+              "simple_attention: {tanh: true}}, {name: turned, inputs: [{block_name: seeds}], "
+              "linear: {units: %lld, bias: false}}, {name: asking, inputs: [{block_name: turned}], "
+              "activation: {function: nn.Tanh}}, {name: each, inputs: [{block_name: asking}, "
+              "{block_name: seeds}], step_attention: {}}, {name: global, inputs: [{block_name: "
+              "each}], pooling: {pooling_type: sum}}"
+            : "{name: local, inputs: [{block_name: seeds}, {block_name: target}], "
+              "simple_attention: {}}, {name: global, inputs: [{block_name: seeds}], "
+              "self_attention: {multihead_attn_dim: %lld, num_heads: 1}}",
+        width, width);
     cr_pd_put(p, p->model_at,
               "model_config: {feature_groups: [{group_name: seeds, group_type: SEQUENCE, "
               "feature_names: [user_seeds]}, {group_name: target, feature_names: [target_user]}], "
               "backbone: {blocks: [{name: target, inputs: [{feature_group_name: target}], linear: "
               "{units: %lld, bias: false}}, {name: seeds, inputs: [{feature_group_name: seeds}], "
-              "linear: {units: %lld, bias: false}}, {name: local, inputs: [{block_name: seeds}, "
-              "{block_name: target}], simple_attention: {}}, {name: global, inputs: [{block_name: "
-              "seeds}], self_attention: {multihead_attn_dim: %lld, num_heads: 1}}, {name: tower, "
-              "inputs: [{block_name: local}, {block_name: global}], add: {}}, {name: alike, "
-              "inputs: [{block_name: tower}, {block_name: target}], similarity: {kind: COSINE}}, "
-              "{name: score, inputs: [{block_name: alike}], linear: {units: 1}}]}, " CR_PD_ONE_SCORE
-              "}",
-              width, width, width);
+              "linear: {units: %lld, bias: false}}, %s, {name: tower, inputs: [{block_name: "
+              "local}, {block_name: global}], add: {}}, {name: alike, inputs: [{block_name: "
+              "tower}, {block_name: target}], similarity: {kind: COSINE}}%s",
+              width, width, attention,
+              p->o->compat
+                  ? "]}, losses: [{log_loss: {}}], metrics: [{auc: {}}], train_metrics: [{auc: "
+                    "{}, since_epoch: true}]}"
+                  : ", {name: score, inputs: [{block_name: alike}], linear: {units: "
+                    "1}}]}, " CR_PD_ONE_SCORE "}");
 }

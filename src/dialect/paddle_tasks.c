@@ -1,6 +1,6 @@
 /*
  * paddle_tasks.c - PaddleRec's models with readers of their own: mmoe, share_bottom, ple, esmm,
- * din, ncf, slot_dnn, aitm.
+ * escm2, din, ncf, slot_dnn, aitm.
  *
  * The census models predict income and marital status. PaddleRec has two scores per task and a
  * softmax; so have these.
@@ -111,6 +111,50 @@ void cr_pd_esmm(cr_pd *p) {
               cr_pd_id_names(p), click, buy);
 }
 
+/* ESCM2: a click, a purchase after a click, and both; experts are mixed for each. The loss of the
+ * purchase is taken over all rows, clicked or not: each click weighs the inverse of its
+ * probability, and in the mode DR a third tower says what the loss would be elsewhere. */
+void cr_pd_escm2(cr_pd *p) {
+    long long experts = (long long)cr_pd_int(p, p->hyper, "expert_num", CR_PD_REQUIRED, 1, 4096);
+    long long size = (long long)cr_pd_int(p, p->hyper, "expert_size", CR_PD_REQUIRED, 1, 1048576);
+    long long tower = (long long)cr_pd_int(p, p->hyper, "tower_size", CR_PD_REQUIRED, 1, 1048576);
+    double whole = cr_pd_num(p, p->hyper, "global_w", 0.5, 0, 1e6);
+    double weight = cr_pd_num(p, p->hyper, "counterfactual_w", 0.5, 0, 1e6);
+    const char *mode = cr_pd_str(p, p->runner, "counterfact_mode", false);
+    bool dr = mode && strcmp(mode, "DR") == 0;
+    static const char *const names[] = {"ctr", "cvr", "imputed"};
+    cr_pd_sizes s = cr_pd_table(p, true);
+    cr_pd_id_features(p, s.rows, s.dim, s.init, true);
+    cr_buf b;
+    cr_buf_init(&b);
+    cr_buf_printf(&b,
+                  "{name: experts, inputs: [{feature_group_name: all}], mmoe: {num_task: %d, "
+                  "num_expert: %lld, expert_mlp: {hidden_units: [%lld]}}}, ",
+                  dr ? 3 : 2, experts, size);
+    for (int i = 0; i < (dr ? 3 : 2); i++)
+        cr_buf_printf(&b,
+                      "{name: %s_tower, inputs: [{block_name: experts, output: %d}], mlp: "
+                      "{hidden_units: [%lld]}}, {name: %s, inputs: [{block_name: %s_tower}], "
+                      "linear: {units: 1}}, ",
+                      names[i], i, tower, names[i], names[i]);
+#define TOWER(name, label, w)                                                                      \
+    "{tower_name: " name ", label_name: " label ", weight: " w ", inputs: [{block_name: " name     \
+    "}], losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}], train_metrics: "              \
+    "[{auc: {}, since_epoch: true}]}, "
+    cr_pd_put(p, p->model_at,
+              "model_config: {feature_groups: [{group_name: all, feature_names: [%s]}], backbone: "
+              "{blocks: [%s{name: ctcvr, inputs: [{block_name: ctr}, {block_name: cvr}], both: "
+              "{}}], task_towers: [" TOWER("ctr", "click", "1") TOWER("cvr", "buy", "0")
+                  TOWER("ctcvr", "buy", "%g") "{tower_name: counterfactual, label_name: buy, "
+                                              "weight: %g, num_class: %d, inputs: "
+                                              "[{block_name: ctr}, {block_name: cvr}%s], "
+                                              "losses: [{counterfactual_loss: {condition: "
+                                              "click}}]}]}}",
+              cr_pd_id_names(p), b.data, whole, weight, dr ? 3 : 2,
+              dr ? ", {block_name: imputed}" : "");
+    cr_buf_clear(&b);
+}
+
 void cr_pd_din(cr_pd *p) {
     int64_t items = cr_pd_int(p, p->hyper, "item_count", CR_PD_REQUIRED, 1, MAX_ROWS);
     int64_t cats = cr_pd_int(p, p->hyper, "cat_count", CR_PD_REQUIRED, 1, MAX_ROWS);
@@ -120,6 +164,10 @@ void cr_pd_din(cr_pd *p) {
     const char *fn = act && strcmp(act, "relu") == 0 ? "nn.ReLU" : "nn.Sigmoid";
     if (act && strcmp(act, "relu") != 0 && strcmp(act, "sigmoid") != 0)
         cr_pd_wrong(p, cr_pd_at(p, p->hyper, "act"), "act is '%.40s'; use sigmoid or relu", act);
+    /* as shipped, the new kind has a table for the history, one for the target that the attention
+     * sees, and one for the target beside it; the old kind and the paper have one for all */
+    bool apart = p->o->compat && !p->old;
+    const char *hist = apart ? "hist_" : "";
     static const char one[] = "%s: {feature_name: %s, num_buckets: %lld, embedding_dim: %lld, "
                               "embedding_name: %s_emb, init_fn: \"nn.init.xavier_uniform_\"}";
     cr_pd_feature(p, p->data_at, one, "id_feature", "item", (long long)items, (long long)item,
@@ -129,25 +177,33 @@ void cr_pd_din(cr_pd *p) {
         p, p->data_at,
         "sequence_feature: {sequence_name: hist, sequence_length: 1000, sequence_delim: \" "
         "\", features: [{id_feature: {feature_name: item, num_buckets: %lld, "
-        "embedding_dim: %lld, embedding_name: item_emb, init_fn: "
+        "embedding_dim: %lld, embedding_name: %sitem_emb, init_fn: "
         "\"nn.init.xavier_uniform_\"}}, {id_feature: {feature_name: cat, num_buckets: "
-        "%lld, embedding_dim: %lld, embedding_name: cat_emb, init_fn: "
+        "%lld, embedding_dim: %lld, embedding_name: %scat_emb, init_fn: "
         "\"nn.init.xavier_uniform_\"}}]}",
-        (long long)items, (long long)item, (long long)cats, (long long)cat);
+        (long long)items, (long long)item, hist, (long long)cats, (long long)cat, hist);
     cr_pd_put(
         p, p->model_at,
-        "model_config: {feature_groups: [{group_name: target, feature_names: [item, cat]}, "
-        "{group_name: bias, group_type: WIDE, feature_names: [item]}, {group_name: history, "
-        "group_type: SEQUENCE, feature_names: [item, cat, hist__item, hist__cat]}], backbone: "
-        "{wide_embedding_dim: 1, wide_init_fn: nn.init.zeros_, blocks: [{name: pooled, inputs: "
+        "model_config: {feature_groups: [%s{group_name: bias, group_type: WIDE, feature_names: "
+        "[item]}, {group_name: history, group_type: SEQUENCE, feature_names: [item, cat, "
+        "hist__item, hist__cat]}], backbone: {wide_embedding_dim: 1, wide_init_fn: nn.init.zeros_, "
+        "blocks: [{name: target, inputs: [{feature_group_name: %s}]%s}, {name: pooled, inputs: "
         "[{feature_group_name: history}], din: {attn_mlp: {hidden_units: [80, 40], activation: "
-        "%s}}}, {name: user, inputs: [{block_name: pooled}], linear: {units: %lld}}, {name: "
-        "deep, inputs: [{block_name: user}, {feature_group_name: target}], mlp: {hidden_units: "
-        "[80, 40], activation: %s}}, {name: top, inputs: [{block_name: deep}], linear: {units: "
-        "1}}, {name: score, inputs: [{block_name: top}, {feature_group_name: bias}], add: "
-        "{}}]}, losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}], train_metrics: "
-        "[{auc: {}, since_epoch: true}]}",
-        fn, (long long)(item + cat), fn);
+        "%s}, scale: %.9g}}, {name: user, inputs: [{block_name: pooled}], linear: {units: %lld}}, "
+        "{name: deep, inputs: [{block_name: user}, {block_name: target}], mlp: {hidden_units: [80, "
+        "40], activation: %s}}, {name: top, inputs: [{block_name: deep}], linear: {units: 1}}, "
+        "{name: score, inputs: [{block_name: top}, {feature_group_name: bias}], add: {}}]}, "
+        "losses: "
+        "[{binary_cross_entropy: {}}], metrics: [{auc: {}}], train_metrics: [{auc: {}, "
+        "since_epoch: true}]}",
+        apart ? "{group_name: target, feature_names: [item, cat]}, " : "",
+        apart ? "target" : "history", apart ? "" : ", query: {}", fn,
+        p->o->compat ? 1 / sqrt((double)(item + cat)) : 1, (long long)(item + cat), fn);
+    /* as shipped, the layers of the attention have the names of others, and are not trained */
+    if (apart)
+        cr_pd_put(p, p->model_at,
+                  "train_config: {dense_optimizer: {part_optimizers: [{sgd_optimizer: {lr: 0}, "
+                  "regex_pattern: \"model[.]blocks[.]pooled[.].*\"}]}}");
 }
 
 /* The mode of ncf: the product of two vectors, layers over two others, or both. */

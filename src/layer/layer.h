@@ -110,11 +110,11 @@ cr_node *cr_periodic_embedding(cr_graph *g, const char *feature, cr_node *x, int
                                double sigma, int64_t dim, bool relu);
 
 /* seq.c: encoders that turn a sequence s, with the query q of its row, into a row. Their parameters
- * are name.mlp and name.linear. */
+ * are name.mlp and name.linear. The scores are multiplied by scale. */
 cr_node *cr_din_encoder(cr_graph *g, const char *name, const cr_mlp_conf *attn, cr_node *q,
-                        cr_node *s, cr_diag *diag);
-/* q must be as wide as s. */
-cr_node *cr_simple_attention(cr_graph *g, cr_node *q, cr_node *s);
+                        cr_node *s, double scale, cr_diag *diag);
+/* q must be as wide as s; tanh: the softmax is that of tanh(q . s). */
+cr_node *cr_simple_attention(cr_graph *g, cr_node *q, cr_node *s, bool tanh);
 /* Sums over windows of len steps, with q behind them; parameters name.mlp, name.linear,
  * name.active. */
 cr_node *cr_window_encoder(cr_graph *g, const char *name, const cr_mlp_conf *attn, cr_node *q,

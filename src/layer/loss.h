@@ -24,10 +24,14 @@ struct cr_loss_type {
     /* Returns the name of the sparse feature that holds the session (field session_name); NULL or
      * empty: all rows are one session. A NULL pointer here: the loss has no sessions. */
     const char *(*session)(const void *conf);
+    /* Returns the name of another label that row finds in s->condition. A NULL pointer here: the
+     * loss reads no other label. */
+    const char *(*condition)(const void *conf);
     /* Returns a number that is added to the logits for this loss and its prediction; NULL: nothing
      * is added. */
     double (*offset)(const void *conf);
     bool whole_lists; /* it compares whole lists and takes no row weights */
+    bool train_only;  /* a task with this loss alone has no predictions and is not evaluated */
     /* row adds one loss per row, of logits (K) against labels (1); parameters are named under the
      * graph's scope. */
     cr_node *(*row)(cr_graph *g, const void *conf, cr_node *logits, cr_node *label,

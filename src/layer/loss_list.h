@@ -18,7 +18,9 @@
     X(pairwise_loss)                                                                               \
     X(multi_margin_loss)                                                                           \
     X(negative_sampling_loss)                                                                      \
-    X(excess_loss)
+    X(excess_loss)                                                                                 \
+    X(log_loss)                                                                                    \
+    X(counterfactual_loss)
 
 #define CR_LOSS_DECLARE(l)                                                                         \
     extern const cr_msg cr_loss_##l##_msg;                                                         \

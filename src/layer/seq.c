@@ -14,17 +14,18 @@ static cr_node *as_wide(cr_graph *g, cr_node *q, const cr_node *s) {
 
 /* softmax(FC_1(mlp([q; s; q - s; q * s]))) s */
 cr_node *cr_din_encoder(cr_graph *g, const char *name, const cr_mlp_conf *attn, cr_node *q,
-                        cr_node *s, cr_diag *diag) {
+                        cr_node *s, double scale, cr_diag *diag) {
     q = as_wide(g, q, s);
     size_t mark = cr_graph_push(g, "%s", name);
     cr_node *h = cr_mlp_din(g, "mlp", attn, q, s, diag);
     cr_node *score = cr_linear(g, "linear", h, 1, true, false);
     cr_graph_pop(g, mark);
-    return cr_seq_weigh(g, cr_seq_softmax(g, score, 1), s);
+    return cr_seq_weigh(g, cr_seq_softmax(g, score, (float)scale), s);
 }
 
-cr_node *cr_simple_attention(cr_graph *g, cr_node *q, cr_node *s) {
+cr_node *cr_simple_attention(cr_graph *g, cr_node *q, cr_node *s, bool tanh) {
     cr_node *score = cr_row_sum(g, cr_mul(g, cr_seq_spread(g, q, s->axis), s));
+    if (tanh) score = cr_activation(g, CR_ACT_TANH, NULL, score);
     return cr_seq_weigh(g, cr_seq_softmax(g, score, 1), s);
 }
 

@@ -14,6 +14,7 @@
     X(aware_pairs, cr_block_aware_pairs_msg)                                                       \
     X(batch_norm, cr_block_batch_norm_msg)                                                         \
     X(bilinear, cr_block_bilinear_msg)                                                             \
+    X(both, cr_block_both_msg)                                                                     \
     X(capsules, cr_block_capsules_msg)                                                             \
     X(cin, cr_cin_msg)                                                                             \
     X(concat, cr_block_concat_msg)                                                                 \
@@ -47,6 +48,7 @@
     X(plugin, cr_block_plugin_msg)                                                                 \
     X(pooling, cr_block_pooling_msg)                                                               \
     X(product, cr_block_product_msg)                                                               \
+    X(query, cr_block_query_msg)                                                                   \
     X(residual, cr_block_residual_msg)                                                             \
     X(scale, cr_block_scale_msg)                                                                   \
     X(self_attention, cr_block_self_attention_msg)                                                 \
@@ -57,6 +59,7 @@
     X(simple_attention, cr_block_simple_attention_msg)                                             \
     X(slice, cr_block_slice_msg)                                                                   \
     X(softmax, cr_block_softmax_msg)                                                               \
+    X(step_attention, cr_block_step_attention_msg)                                                 \
     X(stop_gradient, cr_block_stop_gradient_msg)                                                   \
     X(sum, cr_block_sum_msg)                                                                       \
     X(transformer, cr_block_transformer_msg)                                                       \

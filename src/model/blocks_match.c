@@ -1,6 +1,7 @@
 /*
  * blocks_match.c - block layers that compare vectors: similarity (dot product or cosine),
- * label_attention (MIND's: a target chooses among interests), conv (a picture of similarities).
+ * label_attention (MIND's: a target chooses among interests), conv (a picture of similarities); and
+ * both, the chance of two events.
  */
 #include <math.h>
 
@@ -10,6 +11,25 @@
 #include "model/blocks_list.h"
 #include "op/op.h"
 #include "op/param.h"
+
+/* ---- both ---- */
+
+CR_BLOCK_PLAIN(both, "BothBlock", "The logit of two events, from the logits of each");
+static void both(cr_block_call *c, const void *conf) {
+    (void)conf;
+    if (c->in[0].node->width != 1 || c->in[1].node->width != 1) {
+        cr_block_wrong(c, c->at, "both reads two logits, one number each");
+        return;
+    }
+    cr_block_give(c, cr_both(c->g, c->in[0].node, c->in[1].node));
+}
+const cr_block_type cr_block_both = {
+    .name = "both",
+    .takes = CR_TAKES_EACH,
+    .min_in = 2,
+    .max_in = 2,
+    .build = both,
+};
 
 /* ---- similarity ---- */
 

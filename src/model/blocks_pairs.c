@@ -183,10 +183,11 @@ const cr_block_type cr_block_aware_pairs = {
 
 /* ---- product ---- */
 
-typedef enum product_kind { INNER, OUTER } product_kind;
+typedef enum product_kind { INNER, OUTER, NORM } product_kind;
 static const cr_enum_value product_kinds[] = {
     {"INNER", INNER, "|sum of w_nf v_f|^2 for each unit n", NULL},
     {"OUTER", OUTER, "s W_n s for each unit n, where s is the sum of the vectors", NULL},
+    {"NORM", NORM, "the root of the sum of (w_nf sum(v_f))^2: PNN as PaddleRec ships it", NULL},
     {NULL, 0, NULL, NULL},
 };
 typedef struct product_conf {
@@ -213,7 +214,11 @@ static void product(cr_block_call *c, const void *conf) {
         return;
     }
     size_t mark = cr_graph_push(c->g, "%s", c->path);
-    if (p->kind == INNER) {
+    if (p->kind == NORM) {
+        cr_node *W = cr_weight(c->g, "weight", N, F, CR_INIT_U(1.0 / sqrt((double)F)));
+        cr_node *s = cr_field_sum(c->g, cr_transpose(c->g, c->x.node, F, D), D, F);
+        cr_block_give(c, cr_norms(c->g, s, W));
+    } else if (p->kind == INNER) {
         /* over (D, F), so that the vectors are mixed by an ordinary product */
         cr_node *W = cr_weight(c->g, "weight", N, F, CR_INIT_U(1.0 / sqrt((double)F)));
         cr_node *x = cr_transpose(c->g, c->x.node, F, D);

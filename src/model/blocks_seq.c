@@ -1,6 +1,6 @@
 /*
  * blocks_seq.c - block layers that turn a sequence into a row: din, multi_window_din,
- * simple_attention, self_attention, pooling.
+ * simple_attention, self_attention, pooling, query; and step_attention, between the steps of two.
  *
  * The query is the rows among the inputs, side by side; without such rows it is the plain features
  * of the sequence's group.
@@ -14,10 +14,12 @@
 typedef struct din_conf {
     cr_conf_base base;
     cr_mlp_conf *attn_mlp;
+    double scale;
 } din_conf;
 static const cr_field din_fields[] = {
     CR_MSG(din_conf, attn_mlp, &cr_mlp_msg, CR_F_REQUIRED | CR_F_OURS,
            "layers that score each step"),
+    CR_FLOAT(din_conf, scale, 1, 0, CR_INF, CR_F_OURS, "factor of the scores, before the softmax"),
     CR_END,
 };
 const cr_msg cr_block_din_msg = {
@@ -27,9 +29,10 @@ const cr_msg cr_block_din_msg = {
     .size = sizeof(din_conf),
 };
 static void din(cr_block_call *c, const void *conf) {
-    const cr_mlp_conf *mlp = ((const din_conf *)conf)->attn_mlp;
+    const din_conf *d = conf;
     if (!cr_block_query_fits(c, c->x.node->width, false)) return;
-    cr_block_give(c, cr_din_encoder(c->g, c->path, mlp, c->x.query, c->x.node, c->b->diag));
+    cr_block_give(c, cr_din_encoder(c->g, c->path, d->attn_mlp, c->x.query, c->x.node, d->scale,
+                                    c->b->diag));
 }
 const cr_block_type cr_block_din = {
     .name = "din",
@@ -127,18 +130,69 @@ const cr_block_type cr_block_self_attention = {
     .build = self_attention,
 };
 
-CR_BLOCK_PLAIN(simple_attention, "SimpleAttentionBlock",
-               "Attention: a dot product scores each step");
+typedef struct simple_conf {
+    cr_conf_base base;
+    bool tanh;
+} simple_conf;
+static const cr_field simple_fields[] = {
+    CR_BOOL(simple_conf, tanh, false, CR_F_OURS, "the softmax is that of tanh(score)"),
+    CR_END,
+};
+const cr_msg cr_block_simple_attention_msg = {
+    .name = "SimpleAttentionBlock",
+    .help = "Attention: a dot product scores each step",
+    .fields = simple_fields,
+    .size = sizeof(simple_conf),
+};
 static void simple_attention(cr_block_call *c, const void *conf) {
-    (void)conf;
+    bool tanh = ((const simple_conf *)conf)->tanh;
     if (cr_block_query_fits(c, c->x.node->width, true))
-        cr_block_give(c, cr_simple_attention(c->g, c->x.query, c->x.node));
+        cr_block_give(c, cr_simple_attention(c->g, c->x.query, c->x.node, tanh));
 }
 const cr_block_type cr_block_simple_attention = {
     .name = "simple_attention",
     .takes = CR_TAKES_SEQUENCE,
     .min_in = 1,
     .build = simple_attention,
+};
+
+CR_BLOCK_PLAIN(query, "QueryBlock", "The plain features of a sequence's group, as a row");
+static void query(cr_block_call *c, const void *conf) {
+    (void)conf;
+    if (c->x.query)
+        cr_block_give(c, c->x.query);
+    else
+        cr_block_wrong(c, c->at,
+                       "the group of the sequence has no plain features; add the target's features "
+                       "to it");
+}
+const cr_block_type cr_block_query = {
+    .name = "query",
+    .takes = CR_TAKES_SEQUENCE,
+    .min_in = 1,
+    .max_in = 1,
+    .build = query,
+};
+
+CR_BLOCK_PLAIN(step_attention, "StepAttentionBlock",
+               "Each step of the first sequence attends to the steps of the second");
+static void step_attention(cr_block_call *c, const void *conf) {
+    (void)conf;
+    cr_node *q = c->in[0].node, *s = c->in[1].node;
+    if (q->cls != CR_SEQ || s->cls != CR_SEQ || q->axis != s->axis || q->width != s->width) {
+        cr_block_wrong(c, c->at,
+                       "step_attention reads two sequences of one feature group, equally wide");
+        return;
+    }
+    cr_node *y = cr_seq_attend(c->g, q, s, s, NULL, NULL, 1, 1, 0);
+    cr_block_give_val(c, (cr_block_val){y, y->width, c->in[1].query});
+}
+const cr_block_type cr_block_step_attention = {
+    .name = "step_attention",
+    .takes = CR_TAKES_POSITIONS | CR_TAKES_EACH | CR_TAKES_MIXED,
+    .min_in = 2,
+    .max_in = 2,
+    .build = step_attention,
 };
 
 typedef enum pool_kind { POOL_MEAN, POOL_SUM, POOL_MAX, POOL_LAST } pool_kind;

@@ -26,7 +26,7 @@ static cr_node *build(cr_encoder_in *s) {
     const din_conf *c = (const void *)s->conf;
     if (!cr_seq_comparable(s->b, s->in, s->conf->base.at)) return NULL;
     return cr_din_encoder(s->b->g, s->name, c->attn_mlp, cr_seq_query(s->b, s->in),
-                          cr_seq_keys(s->b, s->in, c->max_seq_length), s->b->diag);
+                          cr_seq_keys(s->b, s->in, c->max_seq_length), 1, s->b->diag);
 }
 
 const cr_encoder_type cr_encoder_din_encoder = {.query = true, .build = build};

@@ -32,7 +32,7 @@ static cr_node *build(cr_encoder_in *s) {
         return NULL;
     }
     return cr_simple_attention(s->b->g, cr_seq_query(s->b, s->in),
-                               cr_seq_keys(s->b, s->in, c->max_seq_length));
+                               cr_seq_keys(s->b, s->in, c->max_seq_length), false);
 }
 
 const cr_encoder_type cr_encoder_simple_attention = {.query = true, .build = build};

@@ -260,7 +260,7 @@ static bool session_of(cr_build *b, const cr_task *t, const cr_loss_conf *lc, cr
     const cr_loss_type *type = lc->loss.m->type;
     const char *name = type->session ? type->session(lc->loss.conf) : NULL;
     const cr_row_weight *w = t->weight >= 0 ? &b->m->weights[t->weight] : NULL;
-    *s = (cr_session){-1, b->m->missing_group, NULL};
+    *s = (cr_session){.slot = -1, .missing = b->m->missing_group};
     if (type->whole_lists && w && (w->field >= 0 || w->space >= 0)) {
         cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, lc->base.at,
                     "%s compares whole lists and takes no weight per row; remove %s, or this loss",
@@ -280,6 +280,16 @@ static bool session_of(cr_build *b, const cr_task *t, const cr_loss_conf *lc, cr
                 "session_name '%s' is not a feature that goes through a table; name an id_feature",
                 name);
     return false;
+}
+
+/* Finds the other label that a loss reads. */
+static bool condition_of(cr_build *b, const cr_loss_conf *lc, cr_session *s) {
+    const cr_loss_type *type = lc->loss.m->type;
+    if (!type->condition) return true;
+    int k =
+        cr_find_label(b, type->condition(lc->loss.conf), cr_conf_at(lc->loss.conf, "condition"));
+    if (k >= 0) s->condition = cr_label(b->g, k);
+    return k >= 0;
 }
 
 /* Adds one loss per row, times the loss's weight; parameters have the names of TorchEasyRec's loss
@@ -325,8 +335,18 @@ static void predict_task(cr_build *b, const cr_task *t, cr_pred_kind kind, cr_no
     }
 }
 
-static void finish_task(cr_build *b, const cr_task *t) {
+/* Has a task only losses that are for training alone? */
+static bool only_trained(const cr_task *t) {
+    for (int64_t i = 0; i < t->losses->n; i++)
+        if (!((const cr_loss_type *)((const cr_loss_conf *)t->losses->v[i])->loss.m->type)
+                 ->train_only)
+            return false;
+    return t->losses->n > 0;
+}
+
+static void finish_task(cr_build *b, cr_task *t) {
     cr_model *m = b->m;
+    if (only_trained(t)) t->train_only = true;
     cr_node *label = b->o->with_labels ? cr_label(b->g, t->label) : NULL;
     names own = {t->suffix, t->n_domains > 0 || t->train_only};
     for (int64_t i = 0; i < t->losses->n; i++) {
@@ -339,7 +359,7 @@ static void finish_task(cr_build *b, const cr_task *t) {
         add_predictions(b, own, type->pred, t->logits, logits);
         if (!label || t->no_loss) continue;
         cr_session session;
-        if (!session_of(b, t, lc, &session)) continue;
+        if (!session_of(b, t, lc, &session) || !condition_of(b, lc, &session)) continue;
         const char *name = own_name(m, m->metrics, m->n_metrics, type->name, t->suffix);
         cr_node *row = task_row(b, lc, name, t->logits, shift, label, &session);
         row->output = !t->train_only;

@@ -51,7 +51,7 @@ static cr_node *attend(cr_build *b, const cr_din_tower_conf *t, int64_t i) {
     if (!in.keys) return NULL;
     char name[32];
     snprintf(name, sizeof(name), "din_towers.%lld", (long long)i);
-    return cr_din_encoder(b->g, name, t->attn_mlp, in.query, in.keys, b->diag);
+    return cr_din_encoder(b->g, name, t->attn_mlp, in.query, in.keys, 1, b->diag);
 }
 
 static void build(cr_build *b, const void *conf) {

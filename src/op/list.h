@@ -23,6 +23,7 @@
     X(concat)                                                                                      \
     X(conv)                                                                                        \
     X(cosine)                                                                                      \
+    X(counterfact)                                                                                 \
     X(cross)                                                                                       \
     X(ctr)                                                                                         \
     X(custom)                                                                                      \
@@ -54,6 +55,7 @@
     X(label)                                                                                       \
     X(layer_norm)                                                                                  \
     X(listwise)                                                                                    \
+    X(log_loss)                                                                                    \
     X(log_softmax)                                                                                 \
     X(lookup)                                                                                      \
     X(lookup_seq)                                                                                  \
@@ -64,6 +66,7 @@
     X(members)                                                                                     \
     X(mix)                                                                                         \
     X(mul)                                                                                         \
+    X(norms)                                                                                       \
     X(pad)                                                                                         \
     X(pair_mul)                                                                                    \
     X(pairs)                                                                                       \

@@ -78,7 +78,7 @@ static void listwise_backward(const cr_node *n, cr_tile *t) {
 
 static cr_node *listwise_example(cr_graph *g, int k) {
     if (k > 2) return NULL;
-    cr_session s = k ? cr_example_session(g) : (cr_session){-1, 0, NULL};
+    cr_session s = k ? cr_example_session(g) : (cr_session){.slot = -1};
     cr_node *z = cr_feed(g, 1), *y = cr_example_labels(g, k == 2 ? 4 : 2);
     if (k == 2) { /* has a learned temperature and another user of the logits */
         cr_node *x = cr_graph_param(g, "x", 1, 1, true, NULL, 0);

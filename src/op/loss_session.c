@@ -104,7 +104,7 @@ cr_session cr_example_session(cr_graph *g) {
     int64_t *ids = CR_NEW_N(&g->arena, int64_t, CR_FEED_ROWS);
     for (int64_t r = 0; r < CR_FEED_ROWS; r++)
         ids[r] = (r * r % 5) - 2 + (r % 11 == 3 ? (int64_t)1 << 60 : 0);
-    return (cr_session){-1, 0, ids};
+    return (cr_session){.slot = -1, .ids = ids};
 }
 
 /* ---- ge ---- */
@@ -202,7 +202,7 @@ static void ge_backward(const cr_node *n, cr_tile *t) {
 
 static cr_node *ge_example(cr_graph *g, int k) {
     if (k > 1) return NULL;
-    cr_session s = k ? cr_example_session(g) : (cr_session){-1, 0, NULL};
+    cr_session s = k ? cr_example_session(g) : (cr_session){.slot = -1};
     return cr_session_op(g, &cr_op_ge, cr_feed(g, 2), cr_example_labels(g, 2), &s, NULL, 0);
 }
 

@@ -173,6 +173,8 @@ cr_node *cr_pick(cr_graph *g, cr_node *k, cr_node *const *x, int n);
 cr_node *cr_detach(cr_graph *g, cr_node *x);
 /* The logit of sigmoid(a) sigmoid(b). */
 cr_node *cr_both(cr_graph *g, cr_node *a, cr_node *b);
+/* norms.c: sqrt(sum_f (W_nf x_f)^2), for the rows n of W. */
+cr_node *cr_norms(cr_graph *g, cr_node *x, cr_node *W);
 /* The cosine of x and y -> 1. */
 cr_node *cr_cosine(cr_graph *g, cr_node *x, cr_node *y);
 /* In training only: rows whose weighted mean is the square root of the weighted sum of x (1);
@@ -252,6 +254,12 @@ cr_node *cr_din_parts(cr_graph *g, cr_node *q, cr_node *k, cr_node *W, cr_node *
 cr_node *cr_bce(cr_graph *g, cr_node *logit, cr_node *y, float smoothing);
 cr_node *cr_softmax_ce(cr_graph *g, cr_node *logits, cr_node *y, float smoothing);
 cr_node *cr_l2(cr_graph *g, cr_node *pred, cr_node *y);
+/* loss_prob.c: of a probability; and l, the loss of an event that is seen where another one
+ * happened, weighed by the logit of that one, whose gradient is not passed. imputed: what the loss
+ * is taken to be elsewhere; NULL: 0. */
+cr_node *cr_log_loss(cr_graph *g, cr_node *p, cr_node *y, float eps);
+cr_node *cr_counterfact(cr_graph *g, cr_node *l, cr_node *first, cr_node *happened,
+                        cr_node *imputed, float limit);
 /* loss_classes.c: the right class must lead each other one, or only the best of them, by m. */
 cr_node *cr_margin(cr_graph *g, cr_node *logits, cr_node *y, float m, bool hardest);
 /* A binary cross entropy per class, added up. */
@@ -266,6 +274,7 @@ typedef struct cr_session {
     int slot;
     int64_t missing;    /* the session of rows without an id */
     const int64_t *ids; /* for examples: the sessions themselves; NULL: they come from the batch */
+    cr_node *condition; /* another label of the row (cr_loss_type.condition); NULL: none */
 } cr_session;
 /* loss_session.c, loss_pairwise.c, loss_listwise.c: losses that compare the rows of one session. */
 cr_node *cr_jrc(cr_graph *g, cr_node *logits, cr_node *y, const cr_session *s, float alpha);

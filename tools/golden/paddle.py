@@ -56,8 +56,9 @@ def scores(case, P, x, name):
 def run(case, start, batches, dtype):
     P = {k: v.to(dtype).clone().requires_grad_("running" not in k and "routing" not in k) for k, v in start.items()}
     learned = [v for v in P.values() if v.requires_grad]
+    moved = [v for k, v in P.items() if v.requires_grad and not (case.frozen and k.startswith(case.frozen))]
     out = {"init/" + k: v.detach().clone() for k, v in P.items()}
-    opt = torch.optim.SGD(learned, lr=case.rate) if case.optimizer == "SGD" else torch.optim.Adam(learned, lr=case.rate)
+    opt = torch.optim.SGD(moved, lr=case.rate) if case.optimizer == "SGD" else torch.optim.Adam(moved, lr=case.rate)
     losses = []
     for step, (x, y) in enumerate(batches):
         x = {k: v.to(dtype) if v.is_floating_point() else v for k, v in x.items()}

@@ -13,9 +13,10 @@ WIDE = "model.embedding_group.emb_impls.__BASE__.ebc.embedding_bags.%s_wide.weig
 
 
 class Case:
-    def __init__(self, model, config, rows, net, loss, rate, optimizer="SGD"):
+    def __init__(self, model, config, rows, net, loss, rate, optimizer="SGD", frozen=None):
         self.model, self.config, self.rows, self.net, self.loss = model, config, rows, net, loss
         self.rate, self.optimizer = rate, optimizer
+        self.frozen = frozen  # parameters whose names begin so have gradients and stay as they are
 
 
 def old(model, dataset, hyper, batch=16, rate=0.1, optimizer="SGD"):

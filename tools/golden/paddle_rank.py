@@ -153,6 +153,12 @@ def pnn_net(P, x, train):
     return first(P, x) + block(P, "second", mlp(P, "deep", torch.relu(block(P, "linear", v.flatten(1)) + q), 1))
 
 
+def shipped_pnn_net(P, x, train):
+    v = vectors(P, x)
+    q = ((P["model.blocks.products.weight"] * v.sum(2).unsqueeze(1)) ** 2).sum(2).sqrt()
+    return first(P, x) + block(P, "second", mlp(P, "deep", torch.relu(block(P, "linear", v.flatten(1), False) + q), 1))
+
+
 def nfm_net(P, x, train):
     return first(P, x) + block(P, "second", mlp(P, "deep", pairs(vectors(P, x)), 1))
 
@@ -199,6 +205,8 @@ def fibinet_net(P, x, train, compat=False):
 
 case("afm", afm_net, ", hidden1_attention_size: 4", 6, 0)
 case("pnn", pnn_net, ", deep_input_size: 5, use_inner_product: True, fc_sizes: [4], act: relu", 6, 0)
+# as shipped: the length of the weighted sums of the vectors, and the loss summed over the batch
+case("pnn", shipped_pnn_net, ", deep_input_size: 5, use_inner_product: True, fc_sizes: [4], act: relu", 6, 0, 0.005, compat=True, factor=16)
 case("nfm", nfm_net, ", fc_sizes: [5], act: relu", 6, 0)
 case("fnn", fnn_net, ", fc_sizes: [5, 4]", 6, 0)
 case("deep_crossing", deep_crossing_net, ", residual_unit_num: 2, residual_w_dim: 5", 6, 0, 0.02)

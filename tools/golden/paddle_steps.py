@@ -58,18 +58,29 @@ def seen(P, x):
     tables = [P[KEYS % (w, n)] for w, n in ((4, "item_emb"), (2, "cat_emb"))]
     s = torch.cat([t[x["seq"][:, :, i]] for i, t in enumerate(tables)], 2)
     q = torch.cat([t[x["target"][:, i]] for i, t in enumerate(tables)], 1)
-    both = torch.cat([P[BAGS % n][x["target"][:, i]] for i, n in enumerate(("item_emb", "cat_emb"))], 1)
-    return s, q, both
+    return s, q
 
 
 def din_net(P, x, train):
-    s, q, both = seen(P, x)
+    s, q = seen(P, x)
     a = F.softmax(shares(P, "pooled", s, q, masked(x)), 1)
+    return top(P, x, block(P, "user", (a.unsqueeze(2) * s).sum(1)), q)
+
+
+def shipped_din_net(P, x, train):
+    """A table for the history, one for the target that the attention sees, one for the target beside it; scores by the root of the width."""
+    at = [(4, "item_emb"), (2, "cat_emb")]
+    s = torch.cat([P[KEYS % (w, "hist_" + n)][x["seq"][:, :, i]] for i, (w, n) in enumerate(at)], 2)
+    q = torch.cat([P[KEYS % (w, n)][x["target"][:, i]] for i, (w, n) in enumerate(at)], 1)
+    both = torch.cat([P[BAGS % n][x["target"][:, i]] for i, (w, n) in enumerate(at)], 1)
+    a = F.softmax(shares(P, "pooled", s, q, masked(x)) / 6 ** 0.5, 1)
     return top(P, x, block(P, "user", (a.unsqueeze(2) * s).sum(1)), both)
 
 
 SIZES = "item_emb_size: 4, cat_emb_size: 2, act: sigmoid, use_DataLoader: True, is_sparse: False, item_count: %d, cat_count: %d"
 CASES["din"] = Case("din", old("din", READER, SIZES % (12, 5)), history_rows(12, 5), din_net, bce, 0.1)
+# as shipped in 2.0: the layers of the attention are not trained
+CASES["din_compat"] = Case("din", new(SIZES % (12, 5)), history_rows(12, 5), shipped_din_net, bce, 0.1, frozen="model.blocks.pooled.")
 
 
 def augru(P, name, x, a, mask):
@@ -87,7 +98,7 @@ def augru(P, name, x, a, mask):
 
 
 def dien_net(P, x, train, compat=False):
-    s, q, both = seen(P, x)
+    s, q = seen(P, x)
     mask = masked(x)
     clicks = gru(P, "states", s, mask) if compat else s
     h = gru(P, "interest.gru", clicks, mask)
@@ -96,7 +107,7 @@ def dien_net(P, x, train, compat=False):
     other = torch.cat([P[KEYS % (w, n)][1] for w, n in ((4, "item_emb"), (2, "cat_emb"))])  # all that can be drawn
     pos, neg = (h[:, :-1] * clicks[:, 1:]).sum(2), h[:, :-1] @ other
     aux = ((F.softplus(-pos) + F.softplus(neg)) * mask[:, 1:]).sum(1).mean()
-    return top(P, x, r, both), aux
+    return top(P, x, r, q), aux
 
 
 CASES["dien"] = Case("dien", old("dien", READER, SIZES % (2, 2)), history_rows(2, 2), dien_net, bce, 0.1)
@@ -358,6 +369,28 @@ def look_alike_net(P, x, train):
 SEEDS = 'sparse_slots: "label user_seeds target_user"'
 CASES["look_alike_recall"] = Case("look_alike_recall", old("look_alike_recall", SEEDS, "user_count: 12, user_emb_size: 3, seeds_num: 20, transformed_size: 4"),
                                   seeds_rows, look_alike_net, bce, 0.1)
+
+
+def shipped_look_alike_net(P, x, train):
+    """Matrices between seeds and user, and between seeds; the cosine is the probability."""
+    mask = masked(x)
+    t = block(P, "target", P[BAGS % "user_emb"][x["user"]], False)
+    s = block(P, "seeds", P[KEYS % (3, "user_emb")][x["seeds"]], False) * mask.unsqueeze(2)
+    a = torch.tanh((s @ P["model.blocks.asked.weight"] @ t.unsqueeze(2)).squeeze(2)).masked_fill(~mask, -1e30)
+    local = (F.softmax(a, 1).unsqueeze(2) * s).sum(1)
+    a = (torch.tanh(s @ P["model.blocks.turned.weight"].T) @ s.transpose(1, 2)).masked_fill(~mask.unsqueeze(1), -1e30)
+    each = (F.softmax(a, 2) @ s) * mask.unsqueeze(2)
+    return F.cosine_similarity(local + each.sum(1), t).unsqueeze(1)
+
+
+def cosine_loss(z, y):
+    """PaddleRec's log_loss; below 0 its logarithm is not a number, and crank takes 0."""
+    p, y = z.squeeze(1).clamp(min=0), y.to(z.dtype)
+    return (-y * torch.log(p + 1e-4) - (1 - y) * torch.log(1 - p + 1e-4)).mean()
+
+
+CASES["look_alike_recall_compat"] = Case("look_alike_recall", old("look_alike_recall", SEEDS, "user_count: 12, user_emb_size: 3, transformed_size: 4", rate=0.0002),
+                                         seeds_rows, shipped_look_alike_net, cosine_loss, 0.0002 * 16)
 
 # ---- mind: the paper shares the interests out over the steps; two items, so that the other one is drawn ----
 

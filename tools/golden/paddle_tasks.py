@@ -1,4 +1,4 @@
-"""Cases of paddle.py with several tasks: mmoe, share_bottom, ple, esmm, aitm."""
+"""Cases of paddle.py with several tasks: mmoe, share_bottom, ple, esmm, escm2, aitm."""
 
 import numpy as np
 import torch
@@ -101,6 +101,41 @@ def esmm_loss(z, y):
 ESMM = "sparse_feature_number: 12, sparse_feature_dim: 3, num_field: 23, max_len: 3, ctr_fc_sizes: [6, 4], cvr_fc_sizes: [5]"
 CASES["esmm"] = Case("esmm", new(ESMM), esmm_rows, esmm_net, esmm_loss, 0.1)
 CASES["esmm_compat"] = Case("esmm", new(ESMM, rate=0.01), lambda rng, folder: esmm_rows(rng, folder, True), esmm_net, esmm_loss, 0.01, "Adam")
+
+# ---- escm2: the loss of a purchase over all rows, by what a click is worth and by an imputed loss ----
+
+
+def escm2_net(P, x, train):
+    E = P[BAGS % "SparseFeatFactors"]
+    e = (x["counts"].to(E.dtype) @ E).flatten(1)
+    experts = torch.stack([torch.relu(block(P, "experts.expert_mlps.%d.mlp.0.perceptron.0" % i, e)) for i in range(3)], 1)
+    z = []
+    for t, name in enumerate(("ctr", "cvr", "imputed")):
+        g = F.softmax(block(P, "experts.gate_finals.%d" % t, e), 1)
+        z.append(block(P, name, mlp(P, name + "_tower", (g.unsqueeze(2) * experts).sum(1), 1)))
+    both = torch.sigmoid(z[0]) * torch.sigmoid(z[1])
+    return {"_ctr": z[0], "_cvr": z[1], "_ctcvr": torch.log(both) - torch.log1p(-both), "_counterfactual": torch.cat(z, 1)}
+
+
+def escm2_loss(z, y):
+    y = y.to(z["_ctr"].dtype)
+    loss = F.binary_cross_entropy_with_logits(z["_ctr"].squeeze(1), y[:, 0]) + 0.8 * F.binary_cross_entropy_with_logits(z["_ctcvr"].squeeze(1), y[:, 1])
+    l = F.binary_cross_entropy_with_logits(z["_cvr"].squeeze(1), y[:, 1], reduction="none")
+    w = (y[:, 0] / torch.sigmoid(z["_ctr"].squeeze(1))).clamp(max=15).detach()
+    i = torch.sigmoid(z["_counterfactual"][:, 2])
+    return loss + 0.3 * (i + w * (l - i) + w * (l - i) ** 2).mean()
+
+
+ESCM2 = ("sparse_feature_number: 12, sparse_feature_dim: 3, num_field: 23, ctr_fc_sizes: [6, 4], cvr_fc_sizes: [5], global_w: 0.8, counterfactual_w: 0.3, "
+         "feature_size: 69, expert_num: 3, gate_num: 3, expert_size: 4, tower_size: 5")
+
+
+def doubly(config):
+    return config.replace("runner: {", "runner: {counterfact_mode: DR, ")
+
+
+CASES["escm2"] = Case("escm2", doubly(new(ESCM2)), esmm_rows, escm2_net, escm2_loss, 0.1)
+CASES["escm2_compat"] = Case("escm2", doubly(new(ESCM2, rate=0.01)), lambda rng, folder: esmm_rows(rng, folder, True), escm2_net, escm2_loss, 0.01, "Adam")
 
 # ---- aitm: a tower of purchases that sees, through attention, what the tower of clicks has found ----
 

@@ -17,6 +17,12 @@ purchases() {
     BEGIN { x = 3; for (i = 0; i < n; i++) { id = r(30); c = (id % 3 == 0); printf "%d,%d,%d,%d,%d\n", c, (c && id % 2), id, r(8), r(4) } }'
 }
 
+# clicks N: id, click, buy, and features of fields
+clicks() {
+    awk -v n="$1" 'function r(k) { x = (x * 1103515245 + 12345) % 2147483648; return int(x / 65536) % k }
+    BEGIN { x = 5; for (i = 0; i < n; i++) { id = r(30); c = (id % 3 == 0); printf "%d,%d,%d,101:%d,121:%d,301:%d,301:%d\n", i, c, (c && id % 2), id + 1, r(8) + 40, r(4) + 60, r(4) + 70 } }'
+}
+
 # config NAME HYPER [RUNNER]
 config() {
     mkdir -p "$1/train" "$1/test"
@@ -77,13 +83,35 @@ done
 } >aitm/train/train.csv
 purchases 40 >aitm/test/test.csv
 
-for m in gatenet difm deepfefm fat_deepffm aitm; do
+config escm2 '  sparse_feature_number: 100
+  sparse_feature_dim: 3
+  num_field: 23
+  ctr_fc_sizes: [8, 4]
+  cvr_fc_sizes: [8, 4]
+  global_w: 1.0
+  counterfactual_w: 0.01
+  feature_size: 69
+  expert_num: 3
+  gate_num: 3
+  expert_size: 4
+  tower_size: 4' '  counterfact_mode: "DR"'
+clicks 96 >escm2/train/part-0
+clicks 40 >escm2/test/part-0
+
+for m in gatenet difm deepfefm fat_deepffm aitm escm2; do
+    # the metrics have the names that PaddleRec prints
+    case $m in
+    aitm) names='click_auc: ..., purchase_auc: ...,' ;;
+    escm2) names='auc_ctr: ..., auc_cvr: ..., auc_ctcvr: ...,' ;;
+    *) names='auc: ...,' ;;
+    esac
     run crank run -m "$m/config.yaml" --threads 2
     ends 0
-    has_out "... - INFO - epoch: 1 done, auc...: ..., loss:..., epoch time: ... s"
+    has_out "... - INFO - epoch: 1 done, $names loss:..., epoch time: ... s"
     run crank run -m "$m/config.yaml" --infer
     ends 0
-    has_out "... - INFO - epoch: 1 done, auc...: ..., epoch time: ... s"
+    [ $m != escm2 ] || names='auc_ctcvr: ..., auc_ctr: ..., auc_cvr: ...,' # by name
+    has_out "... - INFO - epoch: 1 done, $(echo "$names" | sed 's/, /,/g') epoch time: ... s"
     run crank run -m "$m/config.yaml" --compat paddlerec -o runner.epochs=1
     ends 0
     run crank config "$m/config.yaml"
@@ -96,6 +124,17 @@ for m in gatenet difm deepfefm fat_deepffm aitm; do
     done
     same_weights "1_$m" "3_$m"
 done
+
+# without imputed losses, and where the first label is not there
+run crank run -m escm2/config.yaml -o runner.counterfact_mode=IPW runner.model_save_path=ipw
+ends 0
+run crank params ipw/1
+has_out "...model.blocks.experts.gate_finals.1.weight..."
+grep -q "gate_finals.2" "$out" && fail "a third gate"
+sed 's/condition: .*/condition: clik/' escm2.yaml >wrong.yaml
+run crank train wrong.yaml --model_dir wrong
+ends 2
+has_err "wrong.yaml:...: 'clik' is not among label_fields; add it there"
 
 # in a folder of another name, their hyper-parameters tell them
 for m in gatenet difm; do

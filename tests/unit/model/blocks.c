@@ -20,6 +20,11 @@ static const struct {
     int width;          /* 1: it is the logits itself */
     const char *params; /* below model.blocks.t., in order */
 } layers[] = {
+    {"both",
+     M_MODEL(GROUPS, "backbone: {blocks: [{name: a, inputs: [" AB
+                     "], sum: {}}, {name: t, inputs: [{block_name: a}, {block_name: a}], both: "
+                     "{}}], concat_blocks: [t]}"),
+     1, ""},
     {"bilinear", MODEL(AB, "bilinear: {}"), 4, "weight"},
     {"capsules", MODEL(SEQ, "capsules: {num_interests: 2, dim: 3, max_seq_length: 6}"), 6,
      "bilinear.weight routing_logits"},
@@ -106,6 +111,7 @@ static const struct {
      "active.weight"},
     {"multiply", MODEL(AB ", " AB, "multiply: {}"), 8, ""},
     {"pooling", MODEL(SEQ, "pooling: {pooling_type: sum}"), 4, ""},
+    {"query", MODEL(SEQ, "query: {}"), 4, ""},
     {"residual", MODEL(AB, "residual: {mlp: {hidden_units: [8]}}"), 8,
      "mlp.0.perceptron.0.weight mlp.0.perceptron.0.bias"},
     {"self_attention", MODEL(SEQ, "self_attention: {multihead_attn_dim: 4, num_heads: 2}"), 4,
@@ -117,6 +123,11 @@ static const struct {
     {"simple_attention", MODEL(SEQ, "simple_attention: {}"), 4, ""},
     {"slice", MODEL(AB, "slice: {begin: 2, width: 5}"), 5, ""},
     {"softmax", MODEL(AB, "softmax: {}"), 8, ""},
+    {"step_attention",
+     M_MODEL(GROUPS, "backbone: {blocks: [{name: t, inputs: [" SEQ ", " SEQ
+                     "], step_attention: {}}, {name: p, inputs: [{block_name: t}], pooling: {}}], "
+                     "concat_blocks: [p]}"),
+     4, ""},
     {"stop_gradient", MODEL(AB, "stop_gradient: {}"), 8, ""},
     {"sum", MODEL(AB, "sum: {}"), 1, ""},
     {"wukong_layer",

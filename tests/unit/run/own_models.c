@@ -171,12 +171,19 @@ static const struct a_graph {
      "{name: sum, inputs: [{block_name: each}, {block_name: bn}], add: {}}, "
      "{name: pool, inputs: [{block_name: sum}], pooling: {pooling_type: sum}}, "
      "{name: few, inputs: [{feature_group_name: seq, max_seq_length: 2}], pooling: {}}, "
+     "{name: qy, inputs: [{feature_group_name: seq}], query: {}}, "
+     "{name: st, inputs: [{block_name: each}, {block_name: sum}], step_attention: {}}, "
+     "{name: sp, inputs: [{block_name: st}], pooling: {}}, "
+     "{name: l1, inputs: [{block_name: target}], linear: {units: 1}}, "
+     "{name: l2, inputs: [{block_name: target}], linear: {units: 1}}, "
+     "{name: bo, inputs: [{block_name: l1}, {block_name: l2}], both: {}}, "
      "{name: deep, inputs: [{feature_group_name: rows}], mlp: {hidden_units: [8]}}, "
      "{name: self, inputs: [{block_name: each}], self_attention: {multihead_attn_dim: 8, "
      "num_heads: 2}}, "
      "{name: win, inputs: [{feature_group_name: seq, max_seq_length: 3}], "
      "multi_window_din: {attn_mlp: {hidden_units: [4]}, windows_len: [1, 2]}}, "
      "{name: top, inputs: [{block_name: din}, {block_name: sa}, {block_name: sb}, "
+     "{block_name: qy}, {block_name: sp}, {block_name: bo}, "
      "{block_name: pool}, {block_name: few}, {block_name: self}, {block_name: win}, "
      "{block_name: deep}], mlp: {hidden_units: [8]}}]}, "
      "losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}]}"},
@@ -430,6 +437,10 @@ static void random_graph(cr_buf *b) {
         "din: {attn_mlp: {hidden_units: [4]}}",
         "multi_window_din: {attn_mlp: {hidden_units: [4]}, windows_len: [1, 2]}",
         "simple_attention: {}",
+        "simple_attention: {tanh: true}",
+        "step_attention: {}",
+        "query: {}",
+        "both: {}",
         "self_attention: {multihead_attn_dim: 8, num_heads: 2}",
         "pooling: {}",
         "pooling: {pooling_type: max}",
@@ -446,6 +457,7 @@ static void random_graph(cr_buf *b) {
         "pair_attention: {}",
         "bilinear: {}",
         "product: {units: 3}",
+        "product: {units: 3, kind: NORM}",
         "mix_fields: {units: 2}",
         "field_linear: {units: 4}",
     };
