@@ -16,7 +16,8 @@
  * prediction), evaluate (before an evaluation), evaluated (after it, before it is recorded), life
  * (in a rank of crank launch, before its first sign of life), meet (before it loads MPI), met (when
  * MPI has connected it to the others), push (a parameter server, before it takes gradients), trial
- * (crank tune, before it records the result of a trial).
+ * (crank tune, before it records the result of a trial), send and sent (before and after a request
+ * that changes something in a store).
  * To fail: inside (in a training step, between two meetings of ranks).
  */
 #ifndef CR_BASE_KILL_POINT_H

@@ -14,7 +14,9 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "store/http.h"
+#include "store/xml.h"
 
 #define EARLY_S   900 /* keys are asked for anew so long before they end */
 #define MOST_FILE ((size_t)1 << 20)
@@ -104,34 +106,45 @@ static int64_t time_of(const char *text) {
     return (int64_t)timegm(&tm);
 }
 
-static bool from_json(cr_creds *c, const char *text, size_t n, const char *id, const char *secret,
-                      const char *token) {
+/* inside: the member of the answer that has the keys; NULL: they are the answer. */
+static bool from_json(cr_creds *c, const char *text, size_t n, const char *inside, const char *id,
+                      const char *secret, const char *token) {
     cr_json *j;
     cr_err err;
     if (cr_json_parse(&j, text, n, &err) != CR_OK) return false;
-    bool fine = put(c->id, sizeof c->id, cr_json_str(cr_json_get(j, id))) &&
-                put(c->secret, sizeof c->secret, cr_json_str(cr_json_get(j, secret)));
-    put(c->token, sizeof c->token, cr_json_str(cr_json_get(j, token)));
-    c->until = time_of(cr_json_str(cr_json_get(j, "Expiration")));
+    const cr_json *o = inside ? cr_json_get(j, inside) : j;
+    bool fine = put(c->id, sizeof c->id, cr_json_str(cr_json_get(o, id))) &&
+                put(c->secret, sizeof c->secret, cr_json_str(cr_json_get(o, secret)));
+    put(c->token, sizeof c->token, cr_json_str(cr_json_get(o, token)));
+    c->until = time_of(cr_json_str(cr_json_get(o, "Expiration")));
     cr_json_free(j);
+    return fine;
+}
+
+/* Makes a request; `out` gets the body of the answer, whose status is 200. *status: that of another
+ * answer; 0: there was none. */
+static bool request(const cr_http_req *with, const char *header, int seconds, cr_buf *out,
+                    int *status) {
+    cr_http_res r;
+    cr_fs_why why = {0};
+    const char *headers[] = {header, NULL};
+    cr_http_req q = *with;
+    q.headers = headers;
+    q.connect_s = seconds;
+    q.idle_s = 2 * seconds;
+    bool fine = cr_http_do(&q, &r, &why) == 0 && r.status == 200;
+    cr_buf_init(out);
+    if (fine) cr_buf_add(out, r.body.data, r.body.n);
+    *status = r.status;
+    if (r.body.data) explicit_bzero(r.body.data, r.body.n);
+    cr_http_clear(&r);
     return fine;
 }
 
 /* Asks an address; `out` gets the answer's body. */
 static bool ask(const char *method, const char *url, const char *header, int seconds, cr_buf *out) {
-    cr_http_res r;
-    cr_fs_why why = {0};
-    const char *headers[] = {header, NULL};
-    cr_http_req q = {.method = method,
-                     .url = url,
-                     .headers = headers,
-                     .connect_s = seconds,
-                     .idle_s = 2 * seconds};
-    bool fine = cr_http_do(&q, &r, &why) == 0 && r.status == 200;
-    cr_buf_init(out);
-    if (fine) cr_buf_add(out, r.body.data, r.body.n);
-    cr_http_clear(&r);
-    return fine;
+    int status;
+    return request(&(cr_http_req){.method = method, .url = url}, header, seconds, out, &status);
 }
 
 static bool from_url(cr_creds *c, const char *url, const char *header, int seconds,
@@ -139,7 +152,7 @@ static bool from_url(cr_creds *c, const char *url, const char *header, int secon
     cr_buf b;
     bool alibaba = strcmp(token, "SecurityToken") == 0;
     bool fine = ask("GET", url, header, seconds, &b) &&
-                from_json(c, b.data, b.n, "AccessKeyId",
+                from_json(c, b.data, b.n, NULL, "AccessKeyId",
                           alibaba ? "AccessKeySecret" : "SecretAccessKey", token);
     cr_buf_clear(&b);
     return fine;
@@ -148,15 +161,17 @@ static bool from_url(cr_creds *c, const char *url, const char *header, int secon
 /* Asks a machine for the keys of its role: a token first, then the name of the role. */
 typedef struct meta {
     const char *base, *token_path, *token_header, *send_header, *roles_path;
+    bool only_token; /* a machine without tokens is not asked */
 } meta;
 
 static bool from_meta(cr_creds *c, const meta *m, const char *role, const char *token_key) {
     char url[512], header[4200] = "X-None: 1";
     cr_buf token, name;
     snprintf(url, sizeof url, "%s%s", m->base, m->token_path);
-    if (ask("PUT", url, m->token_header, META_S, &token) && token.n > 0)
-        snprintf(header, sizeof header, "%s: %s", m->send_header, token.data);
+    bool known = ask("PUT", url, m->token_header, META_S, &token) && token.n > 0;
+    if (known) snprintf(header, sizeof header, "%s: %s", m->send_header, token.data);
     cr_buf_clear(&token);
+    if (!known && m->only_token) return false;
     cr_buf_init(&name);
     snprintf(url, sizeof url, "%s%s", m->base, m->roles_path);
     if (role)
@@ -174,6 +189,42 @@ static bool from_meta(cr_creds *c, const meta *m, const char *role, const char *
 static bool is_true(const char *name) {
     const char *v = env(name);
     return v && strcasecmp(v, "true") == 0;
+}
+
+/* ---- a token of a pod, which is exchanged for keys ---- */
+
+/* The content of the file that a variable names, without blanks around it. */
+static bool token_of(const char *variable, cr_buf *out) {
+    const char *file = env(variable);
+    if (!file || !read_small(file, out)) return false;
+    while (out->n > 0 && isspace((unsigned char)out->data[out->n - 1]))
+        out->data[--out->n] = 0;
+    if (out->n > 0) return true;
+    cr_buf_clear(out);
+    return false;
+}
+
+static void field(cr_buf *form, const char *name, const char *value) {
+    cr_buf_printf(form, "%s%s=", form->n ? "&" : "", name);
+    cr_http_encode(form, value, strlen(value), false);
+}
+
+/* Posts a form to a service of tokens, and says why there are no keys: without a word the next
+ * place would be looked at, and nobody would know that the role is refused. */
+static bool exchange(const char *url, cr_buf *form, const char *role, cr_buf *out) {
+    int status;
+    cr_http_req q = {.method = "POST", .url = url, .body = form->data, .n_body = form->n};
+    bool fine = request(&q, "Content-Type: application/x-www-form-urlencoded", URI_S, out, &status);
+    if (!fine && status)
+        CR_WARN(
+            "%s answers %d and gives no keys for the role %s; check the role and whom it trusts",
+            url, status, role);
+    else if (!fine)
+        CR_WARN("%s, which gives keys for the role %s, is not reached; check the network", url,
+                role);
+    explicit_bzero(form->data, form->n);
+    cr_buf_clear(form);
+    return fine;
 }
 
 /* ---- AWS ---- */
@@ -195,6 +246,47 @@ static bool aws_file(cr_creds *c) {
     return true;
 }
 
+/* The role of a service account (EKS), by AssumeRoleWithWebIdentity, whose answer is XML. */
+static bool aws_pod(cr_creds *c) {
+    const char *role = env("AWS_ROLE_ARN"), *name = env("AWS_ROLE_SESSION_NAME"),
+               *url = env("AWS_ENDPOINT_URL_STS"), *region = env("AWS_REGION");
+    char whole[256], until[64];
+    cr_buf token, form, b;
+    if (!role || !token_of("AWS_WEB_IDENTITY_TOKEN_FILE", &token)) return false;
+    if (!url) url = env("AWS_ENDPOINT_URL");
+    if (!region) region = env("AWS_DEFAULT_REGION");
+    if (!url) {
+        bool china = region && strncmp(region, "cn-", 3) == 0;
+        snprintf(whole, sizeof whole, "https://sts%s%.60s.amazonaws.com%s/", region ? "." : "",
+                 region ? region : "", china ? ".cn" : "");
+        url = whole;
+    }
+    cr_buf_init(&form);
+    field(&form, "Action", "AssumeRoleWithWebIdentity");
+    field(&form, "Version", "2011-06-15");
+    field(&form, "RoleArn", role);
+    field(&form, "RoleSessionName", name ? name : "crank");
+    field(&form, "WebIdentityToken", token.data);
+    explicit_bzero(token.data, token.n);
+    cr_buf_clear(&token);
+    bool fine = exchange(url, &form, role, &b) && b.n > 0;
+    if (fine) {
+        cr_xml x = {b.data, b.data + b.n}, in;
+        fine = cr_xml_next(&x, "Credentials", &in);
+        size_t n = fine ? cr_xml_text(in, "AccessKeyId", c->id, sizeof c->id) : 0;
+        fine = fine && n > 0 && n < sizeof c->id;
+        n = fine ? cr_xml_text(in, "SecretAccessKey", c->secret, sizeof c->secret) : 0;
+        fine = fine && n > 0 && n < sizeof c->secret;
+        n = fine ? cr_xml_text(in, "SessionToken", c->token, sizeof c->token) : 0;
+        fine = fine && n > 0 && n < sizeof c->token;
+        if (fine) cr_xml_text(in, "Expiration", until, sizeof until);
+        if (fine) c->until = time_of(until);
+        explicit_bzero(b.data, b.n);
+    }
+    cr_buf_clear(&b);
+    return fine;
+}
+
 static bool aws_container(cr_creds *c) {
     const char *part = env("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"),
                *full = env("AWS_CONTAINER_CREDENTIALS_FULL_URI"),
@@ -202,8 +294,14 @@ static bool aws_container(cr_creds *c) {
     char url[1024], header[4200] = "X-None: 1";
     if (!part && !full) return false;
     snprintf(url, sizeof url, "%s%s", part ? "http://169.254.170.2" : full, part ? part : "");
+    cr_buf file;
+    bool has_file = token_of("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", &file);
+    if (has_file) token = file.data;
     if (token) snprintf(header, sizeof header, "Authorization: %s", token);
-    return from_url(c, url, header, URI_S, "Token");
+    if (has_file) cr_buf_clear(&file);
+    bool fine = from_url(c, url, header, URI_S, "Token");
+    explicit_bzero(header, sizeof header);
+    return fine;
 }
 
 static bool aws_machine(cr_creds *c) {
@@ -212,7 +310,8 @@ static bool aws_machine(cr_creds *c) {
               .token_path = "/latest/api/token",
               .token_header = "X-aws-ec2-metadata-token-ttl-seconds: 21600",
               .send_header = "X-aws-ec2-metadata-token",
-              .roles_path = "/latest/meta-data/iam/security-credentials/"};
+              .roles_path = "/latest/meta-data/iam/security-credentials/",
+              .only_token = is_true("AWS_EC2_METADATA_V1_DISABLED")};
     return !is_true("AWS_EC2_METADATA_DISABLED") && from_meta(c, &m, NULL, "Token");
 }
 
@@ -222,6 +321,42 @@ static bool oss_env(cr_creds *c) {
     return from_env(c, "OSS_ACCESS_KEY_ID", "OSS_ACCESS_KEY_SECRET", "OSS_SESSION_TOKEN") ||
            from_env(c, "ALIBABA_CLOUD_ACCESS_KEY_ID", "ALIBABA_CLOUD_ACCESS_KEY_SECRET",
                     "ALIBABA_CLOUD_SECURITY_TOKEN");
+}
+
+/* The role of a service account (RRSA), by AssumeRoleWithOIDC. */
+static bool oss_pod(cr_creds *c) {
+    const char *role = env("ALIBABA_CLOUD_ROLE_ARN"),
+               *provider = env("ALIBABA_CLOUD_OIDC_PROVIDER_ARN"),
+               *name = env("ALIBABA_CLOUD_ROLE_SESSION_NAME"),
+               *host = env("ALIBABA_CLOUD_STS_ENDPOINT"), *region = env("ALIBABA_CLOUD_STS_REGION");
+    char url[512], when[32];
+    cr_buf token, form, b;
+    time_t now = time(NULL);
+    struct tm tm;
+    if (!role || !provider || !token_of("ALIBABA_CLOUD_OIDC_TOKEN_FILE", &token)) return false;
+    gmtime_r(&now, &tm);
+    strftime(when, sizeof when, "%Y-%m-%dT%H%%3A%M%%3A%SZ", &tm);
+    if (host)
+        snprintf(url, sizeof url, "%s%.300s", strstr(host, "://") ? "" : "https://", host);
+    else
+        snprintf(url, sizeof url, "https://sts%s%.60s.aliyuncs.com", region ? "." : "",
+                 region ? region : "");
+    size_t n = strlen(url);
+    snprintf(url + n, sizeof url - n,
+             "/?Action=AssumeRoleWithOIDC&Format=JSON&Version=2015-04-01&Timestamp=%s", when);
+    cr_buf_init(&form);
+    field(&form, "RoleArn", role);
+    field(&form, "OIDCProviderArn", provider);
+    field(&form, "OIDCToken", token.data);
+    field(&form, "RoleSessionName", name ? name : "crank");
+    explicit_bzero(token.data, token.n);
+    cr_buf_clear(&token);
+    bool fine =
+        exchange(url, &form, role, &b) && b.n > 0 &&
+        from_json(c, b.data, b.n, "Credentials", "AccessKeyId", "AccessKeySecret", "SecurityToken");
+    if (b.data) explicit_bzero(b.data, b.n);
+    cr_buf_clear(&b);
+    return fine;
 }
 
 /* The profile of the command line tool: {"current": "x", "profiles": [{"name": "x", ...}]}. */
@@ -271,7 +406,8 @@ static bool oss_machine(cr_creds *c) {
               .token_path = "/latest/api/token",
               .token_header = "X-aliyun-ecs-metadata-token-ttl-seconds: 21600",
               .send_header = "X-aliyun-ecs-metadata-token",
-              .roles_path = "/latest/meta-data/ram/security-credentials/"};
+              .roles_path = "/latest/meta-data/ram/security-credentials/",
+              .only_token = is_true("ALIBABA_CLOUD_IMDSV1_DISABLED")};
     return !is_true("ALIBABA_CLOUD_ECS_METADATA_DISABLED") &&
            from_meta(c, &m, env("ALIBABA_CLOUD_ECS_METADATA"), "SecurityToken");
 }
@@ -310,21 +446,22 @@ static int walk(chain *ch, cr_creds *out, bool fresh, cr_fs_why *why) {
 }
 
 int cr_creds_aws(cr_creds *out, bool fresh, cr_fs_why *why) {
-    static bool (*const places[])(cr_creds *) = {aws_env, aws_file, aws_container, aws_machine,
-                                                 NULL};
+    static bool (*const places[])(cr_creds *) = {aws_env,       aws_pod,     aws_file,
+                                                 aws_container, aws_machine, NULL};
     static chain ch = {.places = places,
-                       .text = "no keys were found (environment, ~/.aws/credentials, container, "
-                               "machine)",
+                       .text = "no keys were found (environment, role of a pod, "
+                               "~/.aws/credentials, container, machine)",
                        .cure = "; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"};
     return walk(&ch, out, fresh, why);
 }
 
 int cr_creds_alibaba(cr_creds *out, bool fresh, cr_fs_why *why) {
-    static bool (*const places[])(cr_creds *) = {oss_env, oss_cli,     oss_file,
+    static bool (*const places[])(cr_creds *) = {oss_env, oss_pod,     oss_cli, oss_file,
                                                  oss_uri, oss_machine, NULL};
     static chain ch = {.places = places,
-                       .text = "no keys were found (environment, ~/.aliyun/config.json, "
-                               "~/.alibabacloud/credentials, credentials URI, machine)",
+                       .text =
+                           "no keys were found (environment, role of a pod, ~/.aliyun/config.json, "
+                           "~/.alibabacloud/credentials, credentials URI, machine)",
                        .cure = "; set OSS_ACCESS_KEY_ID and OSS_ACCESS_KEY_SECRET"};
     return walk(&ch, out, fresh, why);
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/kill_point.h"
 #include "base/plugin.h"
 
 #define CONNECT_S 10
@@ -99,7 +100,10 @@ int cr_http_do(const cr_http_req *q, cr_http_res *r, cr_fs_why *why) {
                       .head = take_head,
                       .data = take_data,
                       .ctx = &t};
+    bool changes = strcmp(q->method, "GET") != 0 && strcmp(q->method, "HEAD") != 0;
+    if (changes) cr_kill_point("send");
     int e = plug->call(&c);
+    if (changes) cr_kill_point("sent");
     r->status = c.status;
     if (t.too_large) {
         snprintf(why->text, sizeof why->text, "the answer is longer than what was asked for");

@@ -130,7 +130,8 @@ static cr_code from_file(cr_odps *o, const char *path, cr_err *err) {
 
 static bool any_cloud(void) {
     return env("ALIBABA_CLOUD_CREDENTIALS_URI") || env("ALIBABA_CLOUD_SECURITY_TOKEN") ||
-           env("ALIBABA_CLOUD_CREDENTIALS_FILE") || env("ALIBABA_CLOUD_ECS_METADATA");
+           env("ALIBABA_CLOUD_CREDENTIALS_FILE") || env("ALIBABA_CLOUD_ECS_METADATA") ||
+           env("ALIBABA_CLOUD_OIDC_TOKEN_FILE");
 }
 
 static bool bearer_of(cr_odps *o) {

@@ -46,7 +46,9 @@ static int place(cr_obj_place *p, const char *path, cr_fs_why *why) {
     if (style) p->in_path = strcmp(style, "path") == 0;
     const char *dot = p->in_path ? "" : ".", *first = p->in_path ? "" : p->bucket;
     if (!endpoint) {
-        snprintf(p->host, sizeof p->host, "%s%ss3.%s.amazonaws.com", first, dot, p->region);
+        /* China is a part of Amazon of its own */
+        snprintf(p->host, sizeof p->host, "%s%ss3.%s.amazonaws.com%s", first, dot, p->region,
+                 strncmp(p->region, "cn-", 3) == 0 ? ".cn" : "");
         snprintf(p->base, sizeof p->base, "https://%s", p->host);
         return 0;
     }

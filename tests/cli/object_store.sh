@@ -43,6 +43,8 @@ run crank train tiny.yaml --train_input_path "$at/data/dt=20250101/train.csv" --
 ends 0
 run crank cp -r "$at/exp/three" back3
 same_weights local back3
+. "$CLI/store_kill.sh"
+killed_writing "$at/exp" --train_input_path "$at/data/dt=20250101/train.csv" --eval_input_path "$at/data/eval set+1.csv"
 # predictions and an export
 run crank export local/pipeline.config --export_dir "$at/export"
 ends 0

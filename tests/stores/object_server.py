@@ -27,6 +27,7 @@ It also plays the places where keys are found, all on the same port. Keys that w
 
   /creds                                             a credentials URI of Alibaba Cloud, and of an AWS container
   /latest/api/token, /latest/meta-data/iam|ram/...   the role of a machine; with --imds 2 only with a token
+  /sts                                               keys for the token POD-TOKEN of a pod
 """
 import argparse
 import hashlib
@@ -181,12 +182,44 @@ class Handler(BaseHTTPRequestHandler):
         n = ROUND[0]
         return (self.server.id, self.server.secret, "") if n == 0 else ("TEMP%d" % n, "SECRET%d" % n, "TOKEN%d" % n)
 
+    def exchange(self):
+        """a service of tokens: keys for the token of a pod"""
+        oss = self.server.kind == "oss"
+        form = dict(urllib.parse.parse_qsl(self.body.decode()))
+        form.update(urllib.parse.parse_qsl(urllib.parse.urlsplit(self.path).query))
+        wanted = {"Action": "AssumeRoleWithOIDC", "Version": "2015-04-01", "Format": "JSON", "RoleArn": "acs:ram::1:role/a+b", "OIDCToken": "POD-TOKEN",
+                  "OIDCProviderArn": "acs:ram::1:oidc-provider/x", "RoleSessionName": "crank"} if oss else {
+                      "Action": "AssumeRoleWithWebIdentity", "Version": "2011-06-15", "RoleArn": "arn:aws:iam::1:role/a+b",
+                      "WebIdentityToken": "POD-TOKEN", "RoleSessionName": "crank"}
+        if self.command != "POST" or any(form.get(k) != v for k, v in wanted.items()) or (oss and "Timestamp" not in form):
+            self.answer(403, b"<ErrorResponse><Error><Code>AccessDenied</Code></Error></ErrorResponse>")
+            return
+        STATS["keys"] += 1
+        if ROUND[0] == 0:
+            ROUND[0] = 1
+        who, secret, token = self.keys()
+        until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + self.server.faults.get("keys_s", 3600)))
+        if oss:
+            self.answer(200, json.dumps({"RequestId": "r", "Credentials": {"AccessKeyId": who, "AccessKeySecret": secret, "SecurityToken": token, "Expiration": until}}).encode())
+        else:
+            self.answer(200, (f"<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials><AccessKeyId>{who}</AccessKeyId><SecretAccessKey>{secret}"
+                              f"</SecretAccessKey><SessionToken>{token}</SessionToken><Expiration>{until}</Expiration></Credentials></AssumeRoleWithWebIdentityResult>"
+                              "</AssumeRoleWithWebIdentityResponse>").encode())
+
     def give_keys(self, path):
         """the places where keys are found; False: this is none of them"""
         s = self.server
         if path == "/latest/api/token":
             self.answer(200 if self.command == "PUT" else 405, MACHINE_TOKEN.encode())
             return True
+        if path.startswith("/sts"):
+            self.exchange()
+            return True
+        if path == "/word":
+            if self.headers.get("Authorization") != "word":
+                self.answer(401)
+                return True
+            path = "/creds"
         if path != "/creds" and not path.startswith("/latest/meta-data/"):
             return False
         header = "X-aws-ec2-metadata-token" if s.kind == "s3" else "X-aliyun-ecs-metadata-token"

@@ -70,6 +70,8 @@ on_hdfs three --continue_train --set train_config.save_checkpoints_steps=10
 ends 0
 run crank cp -r hdfs://ns1/exp/three back3
 same_weights local back3
+. "$CLI/store_kill.sh"
+killed_writing hdfs://ns1/exp --train_input_path 'hdfs://ns1/data/dt=*/train.csv' --eval_input_path 'hdfs:///data/eval set+1.csv'
 # a large file, in appended pieces, one of which was made though its answer was lost
 head -c 70000000 /dev/urandom >big.bin
 fault '{"lose": 1}'

@@ -34,6 +34,28 @@ for imds in 2 1; do
     AWS_EC2_METADATA_SERVICE_ENDPOINT=http://127.0.0.1:$port trained_with_keys machine$imds
     over
 done
+# the token of a pod is exchanged; one that is refused is told
+server
+printf 'POD-TOKEN\n' >token
+export AWS_EC2_METADATA_DISABLED=true AWS_WEB_IDENTITY_TOKEN_FILE="$PWD/token" AWS_ENDPOINT_URL_STS="http://127.0.0.1:$port/sts"
+AWS_ROLE_ARN=arn:aws:iam::1:role/a+b trained_with_keys pod
+AWS_ROLE_ARN=arn:aws:iam::1:role/c run crank ls s3://demo-bucket/pod
+ends 1
+has_err "...http://127.0.0.1:$port/sts answers 403 and gives no keys for the role arn:aws:iam::1:role/c; check the role and whom it trusts"
+has_err "...no keys were found..."
+no_err "...POD-TOKEN..."
+unset AWS_WEB_IDENTITY_TOKEN_FILE AWS_ENDPOINT_URL_STS
+# a container whose word is in a file; a machine that gives no tokens is not asked where that is forbidden
+echo word >token
+AWS_CONTAINER_CREDENTIALS_FULL_URI=http://127.0.0.1:$port/word AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE="$PWD/token" run crank ls s3://demo-bucket/pod
+ends 0
+over
+server --imds 1
+unset AWS_EC2_METADATA_DISABLED
+AWS_EC2_METADATA_V1_DISABLED=true AWS_EC2_METADATA_SERVICE_ENDPOINT=http://127.0.0.1:$port/notoken run crank ls s3://demo-bucket/pod
+ends 1
+has_err "...no keys were found..."
+over
 # a place that gives no keys, and an answer that is none
 server
 export AWS_EC2_METADATA_DISABLED=true
@@ -52,6 +74,11 @@ unset ALIBABA_CLOUD_ECS_METADATA_DISABLED
 http_proxy=http://127.0.0.1:$port no_proxy=127.0.0.1 trained_with_keys role
 http_proxy=http://127.0.0.1:$port no_proxy=127.0.0.1 ALIBABA_CLOUD_ECS_METADATA=a-role run crank ls oss://demo-bucket/role
 has_out "... train.csv"
+over
+server
+export ALIBABA_CLOUD_ECS_METADATA_DISABLED=true
+printf 'POD-TOKEN' >token
+ALIBABA_CLOUD_ROLE_ARN=acs:ram::1:role/a+b ALIBABA_CLOUD_OIDC_PROVIDER_ARN=acs:ram::1:oidc-provider/x ALIBABA_CLOUD_OIDC_TOKEN_FILE=$PWD/token ALIBABA_CLOUD_STS_ENDPOINT=http://127.0.0.1:$port/sts trained_with_keys pod
 over
 # no secret and no token is in any message
 server

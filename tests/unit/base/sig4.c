@@ -4,9 +4,11 @@
  */
 #include "store/sig4.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "harness.h"
+#include "store/object.h"
 
 typedef struct known {
     const cr_sig4_style *style;
@@ -164,4 +166,20 @@ TEST(header_and_time) {
     cr_buf_clear(&b);
 }
 
-TEST_MAIN(CASE(published_by_oss), CASE(oss), CASE(s3), CASE(header_and_time))
+/* the hosts of Amazon's buckets; China's regions end otherwise */
+TEST(hosts_of_s3) {
+    static const char *const v[][2] = {{"eu-central-1", "b.s3.eu-central-1.amazonaws.com"},
+                                       {"cn-north-1", "b.s3.cn-north-1.amazonaws.com.cn"}};
+    unsetenv("AWS_ENDPOINT_URL");
+    unsetenv("AWS_ENDPOINT_URL_S3");
+    unsetenv("AWS_S3_ADDRESSING_STYLE");
+    for (int i = 0; i < 2; i++) {
+        cr_obj_place p = {.in_path = false};
+        cr_fs_why why = {0};
+        setenv("AWS_REGION", v[i][0], 1);
+        CHECK_INT(cr_cloud_s3.place(&p, "s3://b/k", &why), 0);
+        CHECK_STR(p.host, v[i][1]);
+    }
+}
+
+TEST_MAIN(CASE(published_by_oss), CASE(oss), CASE(s3), CASE(header_and_time), CASE(hosts_of_s3))
