@@ -13,8 +13,9 @@
 #include "submit/submit_int.h"
 #include "tool/tool.h"
 
-#define SAMPLE   1000 /* rows of the data that are looked at */
-#define NO_LIMIT 1e15 /* bytes of a machine whose memory is not known */
+#define SAMPLE   1000       /* rows of the data that are looked at */
+#define LARGE    1000000000 /* bytes of uploads that are hardly meant */
+#define NO_LIMIT 1e15       /* bytes of a machine whose memory is not known */
 
 /* The options by which a run of a PaddleRec config is read. */
 static cr_config_opts run_config(const cr_submit *s, const cr_paddle_run *r) {
@@ -113,6 +114,11 @@ static void check_uploads(cr_submit *s) {
                         "data and models out of 'files'",
                         cr_fmt_bytes(a, (double)bytes), s->type->most_why,
                         cr_fmt_bytes(b, (double)s->type->most_bytes));
+    else if (bytes > LARGE)
+        cr_submit_warn(s, s->doc.root->at,
+                       "the files of the job have %s, and all of them are copied into the folder "
+                       "and sent to the nodes; leave data and models out of 'files'",
+                       cr_fmt_bytes(a, (double)bytes));
 }
 
 static void check_client(cr_submit *s) {

@@ -14,8 +14,11 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/fs.h"
 #include "base/shown.h"
 #include "submit/submit_int.h"
+
+#define PIECE ((size_t)1 << 20) /* bytes that are copied at once */
 
 bool cr_owner_only(const char *path) {
     struct stat st;
@@ -166,43 +169,69 @@ cr_code cr_folder_make(cr_submit *s, cr_err *err) {
     return CR_OK;
 }
 
-/* Writes a file of the folder; program: it can be executed. */
-static cr_code put(cr_submit *s, const char *name, bool program, cr_buf *text, cr_err *err) {
-    const char *path = cr_path_join(s->a, s->dir, name);
+/* A file of the folder that is being written. */
+typedef struct out {
+    const char *path;
+    int fd;
+} out;
+
+/* program: it can be executed. */
+static cr_code begin(cr_submit *s, const char *name, bool program, out *o, cr_err *err) {
     mode_t mode = s->private ? 0600 : 0644;
     if (program) mode |= mode >> 2 & 0111;
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
-    if (fd < 0) return cr_io_fail(err, path, "write", errno);
-    size_t at = 0;
-    while (at < text->n) {
-        ssize_t k = write(fd, text->data + at, text->n - at);
+    o->path = cr_path_join(s->a, s->dir, name);
+    o->fd = open(o->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+    return o->fd >= 0 ? CR_OK : cr_io_fail(err, o->path, "write", errno);
+}
+
+static cr_code add(const out *o, const char *data, size_t n, cr_err *err) {
+    while (n > 0) {
+        ssize_t k = write(o->fd, data, n);
         if (k < 0 && errno == EINTR) continue;
-        if (k < 0) {
-            int e = errno;
-            close(fd);
-            return cr_io_fail(err, path, "write", e);
-        }
-        at += (size_t)k;
+        if (k < 0) return cr_io_fail(err, o->path, "write", errno);
+        data += k;
+        n -= (size_t)k;
     }
-    cr_buf_reset(text);
-    return close(fd) == 0 ? CR_OK : cr_io_fail(err, path, "write", errno);
+    return CR_OK;
+}
+
+static cr_code end(const out *o, cr_code code, cr_err *err) {
+    if (close(o->fd) != 0 && code == CR_OK) code = cr_io_fail(err, o->path, "write", errno);
+    return code;
 }
 
 cr_code cr_folder_put(cr_submit *s, const char *name, cr_buf *text, cr_err *err) {
-    return put(s, name, false, text, err);
+    out o;
+    CR_TRY(begin(s, name, false, &o, err));
+    cr_code code = add(&o, text->data, text->n, err);
+    cr_buf_reset(text);
+    return end(&o, code, err);
+}
+
+/* Copies piece by piece: a file may be larger than the memory. */
+static cr_code copy(cr_submit *s, const cr_upload *u, char *piece, cr_err *err) {
+    struct stat st;
+    cr_fs *f;
+    out o;
+    size_t got = 0;
+    bool program = stat(u->path, &st) == 0 && (st.st_mode & S_IXUSR) != 0;
+    CR_TRY(cr_fs_open(&f, u->path, err));
+    cr_code code = begin(s, u->name, program, &o, err);
+    if (code == CR_OK) {
+        for (int64_t at = 0; code == CR_OK; at += (int64_t)got) {
+            code = cr_fs_pread(f, at, piece, PIECE, &got, err);
+            if (got == 0) break;
+            if (code == CR_OK) code = add(&o, piece, got, err);
+        }
+        code = end(&o, code, err);
+    }
+    cr_fs_close(f);
+    return code;
 }
 
 cr_code cr_folder_copy(cr_submit *s, cr_err *err) {
-    for (int i = 0; i < s->n_files; i++) {
-        const cr_upload *u = &s->files[i];
-        struct stat st;
-        cr_buf text;
-        cr_buf_init(&text);
-        bool program = stat(u->path, &st) == 0 && (st.st_mode & S_IXUSR) != 0;
-        cr_code code = cr_file_read(u->path, 0, &text, err);
-        if (code == CR_OK) code = put(s, u->name, program, &text, err);
-        cr_buf_clear(&text);
-        CR_TRY(code);
-    }
+    char *piece = cr_arena_zalloc(s->a, PIECE);
+    for (int i = 0; i < s->n_files; i++)
+        CR_TRY(copy(s, &s->files[i], piece, err));
     return CR_OK;
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# submit.sh CRANK - jobs of PaddleCloud from crank submit to their output, with a cluster that stands in; jobs of plain hosts.
+# submit.sh CRANK - jobs of PaddleCloud and PAI-DLC from crank submit to their output, with a cluster that stands in; jobs of plain hosts.
 #
 # The generated job.sh is executed as it is; the client that stands in takes the uploaded files, and this script runs what the platform
 # runs, on hosts that are network namespaces (net.sh), with the variables of the platform, in this order: before_hook.sh, the start
@@ -210,15 +210,65 @@ arrive 0
 rm node0/afs
 cp -r afs_remote/data node0/train_data
 # shellcheck disable=SC2016,SC2086
-in_node 0 'sh before_hook.sh && sh -c "$(cat "$CLUSTER/start-cmd")"' $both TRAINING_ROLE=PSERVER POD_IP=10.77.0.1 PADDLE_PORT=7164 >out.1 2>err.1 &
+in_node 0 'sh before_hook.sh && : >unpacked && sh -c "$(cat "$CLUSTER/start-cmd")"' $both TRAINING_ROLE=PSERVER POD_IP=10.77.0.1 PADDLE_PORT=7164 >out.1 2>err.1 &
 server=$!
 # shellcheck disable=SC2016,SC2086
-in_node 0 'until [ -x crank ] && ./crank version; do sleep 0.2; done; sh -c "$(cat "$CLUSTER/start-cmd")"' $both TRAINING_ROLE=TRAINER PADDLE_TRAINER_ID=0 >out.0 2>err.0 &
+in_node 0 'until [ -e unpacked ]; do sleep 0.2; done; sh -c "$(cat "$CLUSTER/start-cmd")"' $both TRAINING_ROLE=TRAINER PADDLE_TRAINER_ID=0 >out.0 2>err.0 &
 wait $! || fail "the trainer: $(cat err.0)"
 wait $server || fail "the server: $(cat err.1)"
 none_left
 is_there node0/output/1/state.json
 passed "without backend.yaml: the user's own files, with PADDLE_PADDLEREC_ROLE=WORKER"
+
+# ---- PAI-DLC: the folder reaches the storage of the containers, each of which runs the command of the job file with the variables of
+# the platform; the date is that of a scheduler, and the program comes out of the bundle ----
+rm -rf cluster
+mkdir cluster storage "dt=20250301"
+cp train.csv "dt=20250301/"
+cat >bin/dlc <<'END'
+#!/bin/sh
+# dlc submit pytorchjob --job_file FILE
+cp "$4" "$CLUSTER/job.ini"
+echo '|      JobId       |              RequestId               |'
+echo '| dlc1k2m3n4o5p6q7 | 0A1B2C3D-0000-0000-0000-000000000000 |'
+END
+chmod +x bin/dlc
+cat >dlc.yaml <<END
+backend: dlc
+job_name: "daily_{date}"
+nodes: 2
+ranks_per_node: 2
+workspace_id: 12345
+worker_image: registry.example.com/team/base:1.0
+worker_spec: ecs.g7.8xlarge
+work_dir: $CASE_DIR/storage
+stage_dir: $CASE_DIR/storage
+model_dir: $CASE_DIR/m.dlc
+env: {UCX_TLS: "self,tcp"}
+args: [--train_input_path, "$CASE_DIR/dt={date}/*.csv", --eval_input_path, $CASE_DIR/eval.csv]
+END
+# shellcheck disable=SC2086
+run "$CRANK" submit tiny.yaml -b dlc.yaml --dry-run $settings
+ends 0
+folder=$(sed -n 's/^The task submission folder is generated at //p' "$out")
+run sh "$folder/job.sh" 20250301
+ends 0
+[ "$(sed -n 's/^name=//p' cluster/job.ini)" = daily_20250301 ] || fail "$(cat cluster/job.ini)"
+command=$(sed -n 's/^command=//p' cluster/job.ini)
+for i in 1 0; do
+    on $i env -u CRANK_JOB_SECRET PATH=/usr/bin:/bin MASTER_ADDR=10.77.0.1 MASTER_PORT=23456 WORLD_SIZE=2 NPROC_PER_NODE=1 RANK=$i sh -c "$command" >out.$i 2>err.$i &
+    eval "pid_$i=$!"
+done
+for i in 0 1; do
+    eval "p=\$pid_$i"
+    code=0
+    wait "$p" || code=$?
+    [ $code -eq 0 ] || fail "container $i ended with $code: $(cat out.$i err.$i)"
+done
+none_left
+grep -q "2 nodes with 2 ranks each" err.0 || fail "$(cat err.0)"
+same_weights one m.dlc
+passed "PAI-DLC: job.sh with a date, the storage, two containers, the bytes of one process"
 
 # ---- plain hosts: job.sh on host 0 starts the ranks of hosts 0 and 1, by a script in the place of ssh, by hand, by mpiexec, by mpirun ----
 mkdir -p etc

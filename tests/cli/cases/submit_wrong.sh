@@ -53,6 +53,14 @@ has_err "b.yaml:5:8: files has bin.part, a name that the submission writes itsel
 has_err "b.yaml:5:23: files: a part of the list is no text; ..."
 is_gone crank_2*
 
+# ---- files that are hardly meant to be sent ----
+truncate -s 3G data.bin
+{ backend local && echo 'files: [data.bin, none]'; } >b.yaml
+try --dry-run
+ends 2
+has_err "b.yaml:1:1: warning: the files of the job have 3.2 GB, and all of them are copied into the folder and sent to the nodes; leave data and models out of 'files'"
+rm data.bin
+
 # ---- a disk that is full: no half folder stays ----
 if (ulimit -f 8 && ! head -c 100000 /dev/zero >big) 2>/dev/null; then
     head -c 100000 /dev/zero >big
@@ -182,6 +190,19 @@ run crank jobs stop last
 ends 1
 has_err "the job does not run"
 kill $! || fail "the other process was ended"
+
+# ---- the commit of the config's repository is kept ----
+if command -v git >/dev/null; then
+    mkdir repo
+    cp tiny.yaml repo
+    git -C repo init -q && git -C repo add . && git -C repo -c user.name=a -c user.email=a@example.com commit -q -m one
+    backend local >b.yaml
+    rm -rf crank_2*
+    run crank submit repo/tiny.yaml -b b.yaml --no-check --dry-run
+    ends 0
+    run crank jobs show last
+    has_out "commit     $(git -C repo rev-parse HEAD)"
+fi
 
 # ---- jobs of the same name and minute in two folders are two jobs ----
 rm -rf jobs crank_2*
