@@ -208,8 +208,10 @@ static int refused(const cr_cloud *c, const cr_obj_place *p, const cr_http_res *
     snprintf(tail, sizeof tail, "%s%.48s", id[0] ? ", request " : "", id);
     int room = (int)sizeof why->text - 1 - (int)strlen(head) - (int)strlen(tail) - 2;
     if (room < (int)strlen(message) && room >= 3) memcpy(message + room - 3, "...", 4);
-    snprintf(why->text, sizeof why->text, "%s%s%s%s", head, message[0] && room >= 3 ? ", " : "",
+    char all[400];
+    snprintf(all, sizeof all, "%s%s%s%s", head, message[0] && room >= 3 ? ", " : "",
              room >= 3 ? message : "", tail);
+    snprintf(why->text, sizeof why->text, "%.*s", (int)sizeof why->text - 1, all);
     int e = cr_http_errno(r->status);
     if (strcmp(f->code, "SlowDown") == 0 || strcmp(f->code, "InternalError") == 0) e = EAGAIN;
     if (strcmp(f->code, "NoSuchBucket") == 0)

@@ -1,7 +1,8 @@
 /*
  * pq_int.h - what the files of the Parquet reader share, and the reader of Arrow data with them.
  *
- *   source.c   files, blocks of rows, the reader's table of functions
+ *   source.c   files, the reader's table of functions
+ *   groups.c   row groups, blocks of rows, open files (groups.h)
  *   want.c     the wanted columns in the schemas of all files
  *   schema.c   a wanted column in a schema: its leaves, and how they become a column
  *   columns.c  vectors of stored values into columns

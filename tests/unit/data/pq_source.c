@@ -747,7 +747,7 @@ TEST(rows_that_cannot_be) {
         with_rows("untrue-0.parquet", p, n[i]);
         with_rows("untrue-1.parquet", p, n[i]);
         char text[100];
-        snprintf(text, sizeof(text), "it has %lld rows by its footer, which is more than a file",
+        snprintf(text, sizeof(text), "it claims to have %lld rows, which is more than a file",
                  (long long)n[i]);
         REFUSED(h_path("untrue-*.parquet"), "l", NO_FIELDS, text);
     }
