@@ -25,18 +25,13 @@ const char *cr_survey_kind_name(cr_survey_kind k) {
 
 /* ---- numbers ---- */
 
-static int by_number(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* Returns the sampled numbers in order, which the caller frees. */
 static double *sorted_numbers(const sample *rows, int k, int64_t *n) {
     double *v = cr_alloc(sizeof(double) * (size_t)(rows->n + 1), "sampled numbers");
     *n = 0;
     for (int64_t r = 0; r < rows->n; r++)
         if (!isnan(rows->v[r].cells[k].number)) v[(*n)++] = rows->v[r].cells[k].number;
-    if (*n > 1) qsort(v, (size_t)*n, sizeof *v, by_number);
+    cr_sv_sort_numbers(v, *n);
     return v;
 }
 
@@ -167,8 +162,33 @@ static bool judge_date(cr_survey_col *c, const tally *t, const sample *rows, int
 
 /* ---- lists in text ---- */
 
+/* Characters that stand between members of lists, the likeliest first. */
+static const char likely[] = "\x1d|;,^#";
+enum { SEPARATORS = sizeof likely - 1 };
+
+/* Counts the cells, and those that have each separator. Most columns have none, so they are looked
+ * for all at once before anything is split. */
+static int64_t count_separators(const sample *rows, int k, int64_t with[SEPARATORS]) {
+    uint8_t bit[256] = {0};
+    int64_t cells = 0;
+    memset(with, 0, SEPARATORS * sizeof *with);
+    for (int s = 0; s < SEPARATORS; s++)
+        bit[(uint8_t)likely[s]] = (uint8_t)(1U << s);
+    for (int64_t r = 0; r < rows->n; r++) {
+        const char *p = rows->v[r].cells[k].text;
+        unsigned found = 0;
+        if (!p) continue;
+        cells++;
+        for (; *p; p++)
+            found |= bit[(uint8_t)*p];
+        for (int s = 0; found && s < SEPARATORS; s++)
+            with[s] += found >> s & 1;
+    }
+    return cells;
+}
+
 typedef struct split {
-    int64_t cells, with, tokens, longest;
+    int64_t tokens, longest;
     cr_kmv hashes;
     int64_t numbers;
 } split;
@@ -179,8 +199,6 @@ static void split_cells(split *x, const sample *rows, int k, char sep, cr_arena 
         const char *p = rows->v[r].cells[k].text;
         if (!p) continue;
         int64_t tokens = 0;
-        x->cells++;
-        x->with += strchr(p, sep) != NULL;
         for (const char *end; p; p = end ? end + 1 : NULL, tokens++) {
             double number;
             end = strchr(p, sep);
@@ -195,20 +213,21 @@ static void split_cells(split *x, const sample *rows, int k, char sep, cr_arena 
 
 /* Members of lists come again and again; words of names and sentences hardly do. */
 static bool judge_list(cr_survey_col *c, const sample *rows, int k) {
-    static const char likely[] = "\x1d|;,^#";
+    int64_t with[SEPARATORS], cells = count_separators(rows, k, with);
     cr_arena a;
     cr_arena_init(&a, 0);
-    for (const char *s = likely; *s && !c->separator; s++) {
+    for (int s = 0; s < SEPARATORS && !c->separator; s++) {
         split x = {0};
         bool exact;
-        split_cells(&x, rows, k, *s, &a);
+        if (cells == 0 || 5 * with[s] < cells) continue;
+        split_cells(&x, rows, k, likely[s], &a);
         double tokens = cr_kmv_count(&x.hashes, &exact);
-        if (x.cells == 0 || 5 * x.with < x.cells || 2 * tokens > (double)x.tokens) continue;
+        if (2 * tokens > (double)x.tokens) continue;
         if (c->exact && c->distinct <= tokens) continue; /* the whole texts are fewer */
-        c->separator = *s;
+        c->separator = likely[s];
         c->distinct = tokens;
         c->exact = false;
-        c->mean_length = (double)x.tokens / (double)x.cells;
+        c->mean_length = (double)x.tokens / (double)cells;
         c->max_length = (double)x.longest;
         c->numbers = x.numbers == x.tokens;
     }
@@ -225,36 +244,11 @@ static int by_count(const void *a, const void *b) {
     return strcmp(x->text, y->text);
 }
 
-/* Counts the sampled values of a column that has too many to count all. */
-static known *sampled_values(const sample *rows, int k, int64_t *n, int64_t *all) {
-    known *v = cr_alloc(sizeof(known) * (size_t)(rows->n + 1), "sampled values");
-    size_t slots = 1;
-    while (slots < 2 * (size_t)rows->n + 2)
-        slots *= 2;
-    uint32_t *at = cr_alloc(slots * sizeof *at, "sampled values");
-    *n = *all = 0;
-    for (int64_t r = 0; r < rows->n; r++) {
-        const cell *x = &rows->v[r].cells[k];
-        if (!x->there) continue;
-        ++*all;
-        size_t i = (size_t)(x->hash >> 20) & (slots - 1);
-        while (at[i] && v[at[i] - 1].hash != x->hash)
-            i = (i + 1) & (slots - 1);
-        if (!at[i]) {
-            v[*n] = (known){.hash = x->hash, .text = x->text, .number = x->number};
-            at[i] = (uint32_t)++ * n;
-        }
-        v[at[i] - 1].n++;
-    }
-    cr_free(at);
-    return v;
-}
-
 static void judge_top(cr_survey_col *c, const tally *t, const sample *rows, int k, cr_arena *a) {
     known *v;
     int64_t n = 0, all = t->values;
     if (t->many) {
-        v = sampled_values(rows, k, &n, &all);
+        v = cr_sv_sampled_values(rows, k, NULL, &n, &all);
     } else {
         v = cr_alloc(sizeof(known) * (size_t)(t->n_known + 1), "values");
         for (int i = 0; i < t->n_known; i++) {

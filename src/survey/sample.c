@@ -3,6 +3,9 @@
  *
  * The key of a row is a hash of its file, block and number in the block, so the sample is even over
  * all rows, the same for any number of threads, and any two samples can be joined.
+ *
+ * Most rows that come are dropped again. So a row is only a string of bytes at first, texts as they
+ * are and numbers; at the end the rows that stay become cells.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -36,32 +39,146 @@ static int by_key(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-static void copy_row(kept_row *to, const kept_row *from, int n_cols, cr_arena *a) {
-    to->key = from->key;
-    to->cells = cr_arena_alloc(a, sizeof(cell) * (size_t)(n_cols + 1));
-    for (int i = 0; i < n_cols; i++) {
-        to->cells[i] = from->cells[i];
-        if (from->cells[i].text) to->cells[i].text = cr_arena_strdup(a, from->cells[i].text);
+static void copy_row(kept_row *to, const kept_row *from, cr_arena *a) {
+    *to = (kept_row){.key = from->key, .size = from->size};
+    to->raw = cr_arena_alloc(a, from->size);
+    memcpy(to->raw, from->raw, from->size);
+}
+
+/* Brings the `most` rows with the smallest keys to the front. */
+static void select_rows(kept_row *v, int64_t n, int64_t most) {
+    int64_t from = 0, to = n; /* all before `from` belong there, none from `to` on */
+    while (to - from > 1 && from < most && to > most) {
+        uint64_t pivot = v[from + (to - from) / 2].key;
+        int64_t i = from, k = to - 1;
+        while (i <= k) {
+            while (v[i].key < pivot)
+                i++;
+            while (v[k].key > pivot)
+                k--;
+            if (i > k) break;
+            kept_row t = v[i];
+            v[i++] = v[k];
+            v[k--] = t;
+        }
+        if (most <= k + 1)
+            to = k + 1;
+        else if (most >= i)
+            from = i;
+        else
+            break;
     }
 }
 
-void cr_sv_sample_end(sample *s) {
-    if (s->n > 1) qsort(s->v, (size_t)s->n, sizeof *s->v, by_key);
+static void drop_rows(sample *s) {
     if (s->n <= s->most) return;
+    select_rows(s->v, s->n, s->most);
     /* what stays moves to the other arena, so that memory does not grow with the rows */
     cr_arena *to = &s->arena[1 - s->cur];
+    s->limit = 0;
     for (int64_t i = 0; i < s->most; i++) {
         kept_row r = s->v[i];
-        copy_row(&s->v[i], &r, s->n_cols, to);
+        copy_row(&s->v[i], &r, to);
+        s->limit = r.key > s->limit ? r.key : s->limit;
     }
     cr_arena_reset(&s->arena[s->cur]);
     s->cur = 1 - s->cur;
     s->n = s->most;
-    s->limit = s->v[s->n - 1].key;
+}
+
+/* ---- rows as bytes ----
+ *
+ * For each column a byte that says what follows: nothing; a number with its hash; a text with its
+ * length; or both, of a text that is too long to keep all of it. */
+enum { NOTHING, NUMBER = 1, TEXT = 2 };
+
+typedef struct number {
+    uint64_t hash;
+    double x; /* NAN: none */
+    bool there;
+} number;
+
+static number number_at(const cr_column *c, int64_t r) {
+    number v = {.x = c->type == CR_COL_F32   ? (double)c->v.f32[r]
+                     : c->type == CR_COL_F64 ? c->v.f64[r]
+                     : c->type == CR_COL_I32 ? (double)c->v.i32[r]
+                                             : (double)c->v.i64[r]};
+    v.there = !isnan(v.x);
+    double plain = v.x == 0 ? 0 : v.x;
+    memcpy(&v.hash, &plain, sizeof plain);
+    if (c->type == CR_COL_I64) v.hash = (uint64_t)c->v.i64[r];
+    v.hash = cr_mix64(v.hash + CR_RNG_STEP);
+    return v;
+}
+
+/* Finds what a text says. */
+static number number_in(const char *p, size_t n) {
+    number v = {.x = NAN, .there = n > 0 && !cr_sv_is_mark(p, n)};
+    if (!v.there) return v;
+    v.hash = cr_hash_murmur(p, n);
+    if (!cr_parse_f64(p, n, &v.x) || !isfinite(v.x)) v.x = NAN;
+    return v;
+}
+
+static size_t put_bytes(char *to, const void *from, size_t n) {
+    memcpy(to, from, n);
+    return n;
+}
+
+/* Writes a cell and returns its bytes, CELL_BYTES at most. */
+#define CELL_BYTES (1 + sizeof(number) + sizeof(uint16_t) + CELL_TEXT)
+static size_t put_cell(char *to, const cr_column *c, int64_t r) {
+    size_t n = 0, at = 1;
+    *to = NOTHING;
+    if ((c->valid && !c->valid[r]) || c->depth > 0) return at;
+    const char *p = c->type == CR_COL_STR ? cr_text_at(c, r, &n) : NULL;
+    if (p && n == 0) return at;
+    *to = (char)(p ? TEXT | (n > CELL_TEXT ? NUMBER : 0) : NUMBER);
+    if (*to & NUMBER) {
+        number v = p ? number_in(p, n) : number_at(c, r);
+        at += put_bytes(to + at, &v, sizeof v);
+    }
+    if (p) {
+        uint16_t len = (uint16_t)(n < CELL_TEXT ? n : CELL_TEXT);
+        at += put_bytes(to + at, &len, sizeof len);
+        at += put_bytes(to + at, p, len);
+    }
+    return at;
+}
+
+/* Reads a cell; its text is copied into the arena. */
+static const char *get_cell(const char *p, cell *to, cr_arena *a) {
+    int has = *p++;
+    uint16_t n = 0;
+    number v = {.x = NAN};
+    if (has & NUMBER) {
+        memcpy(&v, p, sizeof v);
+        p += sizeof v;
+    }
+    if (has & TEXT) {
+        memcpy(&n, p, sizeof n);
+        p += sizeof n;
+        if (!(has & NUMBER)) v = number_in(p, n);
+    }
+    *to = (cell){.hash = v.hash, .number = v.x, .there = v.there};
+    if ((has & TEXT) && v.there) to->text = cr_arena_strndup(a, p, n);
+    return p + n;
+}
+
+void cr_sv_sample_end(sample *s) {
+    drop_rows(s);
+    if (s->n > 1) qsort(s->v, (size_t)s->n, sizeof *s->v, by_key);
+    cr_arena *a = &s->arena[s->cur];
+    for (int64_t r = 0; r < s->n; r++) {
+        const char *p = s->v[r].raw;
+        s->v[r].cells = cr_arena_alloc(a, sizeof(cell) * (size_t)(s->n_cols + 1));
+        for (int i = 0; i < s->n_cols; i++)
+            p = get_cell(p, &s->v[r].cells[i], a);
+    }
 }
 
 static kept_row *new_row(sample *s, uint64_t key) {
-    if (s->n >= 2 * s->most) cr_sv_sample_end(s);
+    if (s->n >= 2 * s->most) drop_rows(s);
     if (s->n == s->cap) {
         int64_t cap = s->cap ? 2 * s->cap : 256;
         s->v = cr_realloc(s->v, (size_t)s->cap * sizeof *s->v, (size_t)cap * sizeof *s->v,
@@ -73,54 +190,99 @@ static kept_row *new_row(sample *s, uint64_t key) {
     return r;
 }
 
-static cell make_cell(const cr_column *c, int64_t r, cr_arena *a) {
-    cell x = {.number = NAN};
-    size_t n;
-    if ((c->valid && !c->valid[r]) || c->depth > 0) return x;
-    x.there = true;
-    if (c->type != CR_COL_STR) {
-        x.number = c->type == CR_COL_F32   ? (double)c->v.f32[r]
-                   : c->type == CR_COL_F64 ? c->v.f64[r]
-                   : c->type == CR_COL_I32 ? (double)c->v.i32[r]
-                                           : (double)c->v.i64[r];
-        x.there = !isnan(x.number);
-        double plain = x.number == 0 ? 0 : x.number;
-        memcpy(&x.hash, &plain, sizeof plain);
-        if (c->type == CR_COL_I64) x.hash = (uint64_t)c->v.i64[r];
-        x.hash = cr_mix64(x.hash + CR_RNG_STEP);
-        return x;
-    }
-    const char *p = cr_text_at(c, r, &n);
-    x.there = n > 0 && !cr_sv_is_mark(p, n);
-    if (!x.there) return x;
-    x.hash = cr_hash_murmur(p, n);
-    if (!cr_parse_f64(p, n, &x.number) || !isfinite(x.number)) x.number = NAN;
-    x.text = cr_arena_strndup(a, p, n < CELL_TEXT ? n : CELL_TEXT);
-    return x;
-}
-
 void cr_sv_sample_chunk(sample *s, const cr_chunk *c, int64_t file, int64_t block, uint64_t limit) {
     uint64_t key =
         cr_rng_sub(cr_rng_sub(cr_rng_key(0, "survey", NULL), (uint64_t)file), (uint64_t)block);
+    char *bytes = cr_alloc(CELL_BYTES * (size_t)(s->n_cols + 1), "a sampled row");
     s->limit = limit;
     for (int64_t r = 0; r < c->n_rows; r++) {
         uint64_t k = cr_rng_u64(key, (uint64_t)r);
         if (k > s->limit) continue;
         kept_row *row = new_row(s, k);
-        row->cells = cr_arena_alloc(&s->arena[s->cur], sizeof(cell) * (size_t)(s->n_cols + 1));
         for (int i = 0; i < s->n_cols; i++)
-            row->cells[i] = make_cell(&c->cols[i], r, &s->arena[s->cur]);
+            row->size += put_cell(bytes + row->size, &c->cols[i], r);
+        row->raw = cr_arena_alloc(&s->arena[s->cur], row->size);
+        memcpy(row->raw, bytes, row->size);
     }
+    cr_free(bytes);
 }
 
 void cr_sv_sample_join(sample *s, sample *o) {
     for (int64_t i = 0; i < o->n; i++)
         if (o->v[i].key <= s->limit) {
             kept_row *row = new_row(s, o->v[i].key);
-            copy_row(row, &o->v[i], s->n_cols, &s->arena[s->cur]);
+            copy_row(row, &o->v[i], &s->arena[s->cur]);
         }
     o->n = 0;
     cr_arena_reset(&o->arena[0]);
     cr_arena_reset(&o->arena[1]);
     o->cur = 0;
+}
+
+known *cr_sv_sampled_values(const sample *s, int k, int *value_of, int64_t *n, int64_t *all) {
+    known *v = cr_alloc(sizeof(known) * (size_t)(s->n + 1), "sampled values");
+    size_t slots = 1;
+    while (slots < 2 * (size_t)s->n + 2)
+        slots *= 2;
+    uint32_t *at = cr_alloc(slots * sizeof *at, "sampled values");
+    *n = *all = 0;
+    for (int64_t r = 0; r < s->n; r++) {
+        const cell *x = &s->v[r].cells[k];
+        if (value_of) value_of[r] = -1;
+        if (!x->there) continue;
+        ++*all;
+        size_t i = (size_t)(x->hash >> 20) & (slots - 1);
+        while (at[i] && v[at[i] - 1].hash != x->hash)
+            i = (i + 1) & (slots - 1);
+        if (!at[i]) {
+            v[*n] = (known){.hash = x->hash, .text = x->text, .number = x->number};
+            at[i] = (uint32_t)++ * n;
+        }
+        v[at[i] - 1].n++;
+        if (value_of) value_of[r] = (int)at[i] - 1;
+    }
+    cr_free(at);
+    return v;
+}
+
+#define DIGIT 11 /* bits; six of them are a number */
+
+/* Orders doubles as unsigned numbers; -0 becomes 0. */
+static uint64_t bits_of(double x) {
+    uint64_t b;
+    x += 0.0;
+    memcpy(&b, &x, sizeof b);
+    return b >> 63 ? ~b : b | UINT64_C(1) << 63;
+}
+static double number_of(uint64_t b) {
+    double x;
+    b = b >> 63 ? b & ~(UINT64_C(1) << 63) : ~b;
+    memcpy(&x, &b, sizeof x);
+    return x;
+}
+
+void cr_sv_sort_numbers(double *v, int64_t n) {
+    enum { BUCKETS = 1 << DIGIT };
+    uint64_t *mem = cr_alloc(2 * sizeof *mem * (size_t)(n + 1), "numbers"), *a = mem, *b = mem + n;
+    for (int64_t i = 0; i < n; i++)
+        a[i] = bits_of(v[i]);
+    for (int shift = 0; shift < 64; shift += DIGIT) {
+        uint32_t at[BUCKETS] = {0}, sum = 0;
+        for (int64_t i = 0; i < n; i++)
+            at[(a[i] >> shift) & (BUCKETS - 1)]++;
+        if (n == 0 || at[(a[0] >> shift) & (BUCKETS - 1)] == n) continue; /* all have this digit */
+        for (int d = 0; d < BUCKETS; d++) {
+            uint32_t here = at[d];
+            at[d] = sum;
+            sum += here;
+        }
+        for (int64_t i = 0; i < n; i++)
+            b[at[(a[i] >> shift) & (BUCKETS - 1)]++] = a[i];
+        uint64_t *t = a;
+        a = b;
+        b = t;
+    }
+    for (int64_t i = 0; i < n; i++)
+        v[i] = number_of(a[i]);
+    cr_free(mem);
 }

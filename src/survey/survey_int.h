@@ -84,7 +84,9 @@ typedef struct cell {
 
 typedef struct kept_row {
     uint64_t key;
-    cell *cells; /* one per column */
+    char *raw; /* size bytes: sample.c */
+    size_t size;
+    cell *cells; /* one per column, from cr_sv_sample_end on */
 } kept_row;
 
 /* The rows with the smallest keys. */
@@ -103,8 +105,15 @@ void cr_sv_sample_clear(sample *s);
 void cr_sv_sample_chunk(sample *s, const cr_chunk *c, int64_t file, int64_t block, uint64_t limit);
 /* cr_sv_sample_join takes the rows of another sample, which is empty afterwards. */
 void cr_sv_sample_join(sample *s, sample *other);
-/* cr_sv_sample_end sorts the rows by their keys and drops those that are too many. */
+/* cr_sv_sample_end drops the rows that are too many, sorts the others by their keys and makes
+ * their cells. It is called once. */
 void cr_sv_sample_end(sample *s);
+/* cr_sv_sort_numbers sorts fewer than 2^32 numbers, none of them a NaN. */
+void cr_sv_sort_numbers(double *v, int64_t n);
+/* cr_sv_sampled_values lists the different values of column k with their counts; the caller frees
+ * them. *n: how many values, *all: how many cells have one. value_of (may be NULL) receives for
+ * each row the number of its value, -1: it has none. */
+known *cr_sv_sampled_values(const sample *s, int k, int *value_of, int64_t *n, int64_t *all);
 
 /* ---- judge.c ---- */
 /* cr_sv_judge_column finds out what column k holds, and fills its result. */

@@ -109,53 +109,28 @@ bool cr_sv_worth_label(cr_survey *s, const tally *t, const cr_survey_opts *o, cr
 
 /* ---- mutual information ---- */
 
-typedef struct seen {
-    uint64_t hash;
-    int64_t n;
-    int code;
-} seen;
-
-static int by_hash(const void *a, const void *b) {
-    uint64_t x = ((const seen *)a)->hash, y = ((const seen *)b)->hash;
-    return x < y ? -1 : x > y;
-}
 static int by_n(const void *a, const void *b) {
-    const seen *x = a, *y = b;
-    return x->n != y->n ? (x->n < y->n ? 1 : -1) : by_hash(a, b);
-}
-static int by_double(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
+    const known *x = *(const known *const *)a, *y = *(const known *const *)b;
+    if (x->n != y->n) return x->n < y->n ? 1 : -1;
+    return x->hash < y->hash ? -1 : x->hash > y->hash;
 }
 
 /* Gives each row a code: the most frequent values 1 ..., the others the last one; 0: missing.
  * Returns how many codes there are. */
 static int code_words(const sample *rows, int k, int most, int *code) {
-    seen *v = cr_alloc(sizeof(seen) * (size_t)(rows->n + 1), "values");
-    int64_t n = 0;
+    int64_t n, all;
+    known *v = cr_sv_sampled_values(rows, k, code, &n, &all);
+    known **order = cr_alloc(sizeof(*order) * (size_t)(n + 1), "values");
+    int *code_of = cr_alloc(sizeof(*code_of) * (size_t)(n + 1), "codes");
+    for (int64_t i = 0; i < n; i++)
+        order[i] = &v[i];
+    if (n > 1) qsort(order, (size_t)n, sizeof(*order), by_n);
+    for (int64_t i = 0; i < n; i++)
+        code_of[order[i] - v] = i < most - 2 ? (int)i + 1 : most - 1;
     for (int64_t r = 0; r < rows->n; r++)
-        if (rows->v[r].cells[k].there) {
-            v[n] = (seen){.hash = rows->v[r].cells[k].hash, .n = 1};
-            n++;
-        }
-    if (n > 1) qsort(v, (size_t)n, sizeof *v, by_hash);
-    int64_t u = 0;
-    for (int64_t i = 0; i < n; i++) {
-        if (u > 0 && v[u - 1].hash == v[i].hash)
-            v[u - 1].n++;
-        else
-            v[u++] = v[i];
-    }
-    if (u > 1) qsort(v, (size_t)u, sizeof *v, by_n);
-    for (int64_t i = 0; i < u; i++)
-        v[i].code = i < most - 2 ? (int)i + 1 : most - 1;
-    if (u > 1) qsort(v, (size_t)u, sizeof *v, by_hash);
-    for (int64_t r = 0; r < rows->n; r++) {
-        const cell *x = &rows->v[r].cells[k];
-        seen key = {.hash = x->hash};
-        const seen *found = x->there && u ? bsearch(&key, v, (size_t)u, sizeof *v, by_hash) : NULL;
-        code[r] = found ? found->code : 0;
-    }
+        code[r] = code[r] < 0 ? 0 : code_of[code[r]];
+    cr_free(code_of);
+    cr_free(order);
     cr_free(v);
     return most;
 }
@@ -165,7 +140,7 @@ static int code_numbers(const sample *rows, int k, int parts, int *code) {
     int64_t n = 0;
     for (int64_t r = 0; r < rows->n; r++)
         if (!isnan(rows->v[r].cells[k].number)) v[n++] = rows->v[r].cells[k].number;
-    if (n > 1) qsort(v, (size_t)n, sizeof *v, by_double);
+    cr_sv_sort_numbers(v, n);
     for (int64_t r = 0; r < rows->n; r++) {
         double x = rows->v[r].cells[k].number;
         int64_t a = 0, z = n; /* how many numbers are below x */

@@ -151,6 +151,41 @@ TEST(what_columns_tell) {
     cr_survey_clear(&s);
 }
 
+/* A text longer than what is kept of it still counts as a whole, and so does a number; more rows
+ * than the sample keeps, so that rows are dropped. */
+TEST(long_texts) {
+    enum { MANY = 80000 };
+    cr_survey s;
+    cr_buf b;
+    char x[301];
+    memset(x, 'x', 300);
+    x[300] = 0;
+    cr_buf_init(&b);
+    cr_buf_str(&b, "label,fits,long,digits,marked\n");
+    for (int64_t r = 0; r < MANY; r++) {
+        int label = (int)(cr_rng_u64(3, (uint64_t)r) & 1);
+        cr_buf_printf(&b, "%d,%.*s%c,%s%c,%0300d,%s\n", label, 255, x, 'a' + label, x, 'a' + label,
+                      label ? 7 : -7,
+                      r % 4   ? "NULL"
+                      : r % 8 ? "a"
+                              : "");
+    }
+    write_text(b.data, b.n);
+    cr_buf_clear(&b);
+    CHECK_INT(make(&s, "label", 2), CR_OK);
+    CHECK_INT(s.rows, MANY);
+    for (int i = 0; i < 3; i++) {
+        const cr_survey_col *c = col(&s, (const char *const[]){"fits", "long", "digits"}[i]);
+        CHECK(c->distinct == 2 && c->values == MANY && c->missing == 0);
+        CHECK_NEAR(c->share, 1, 1e-3, 0);
+    }
+    CHECK(col(&s, "digits")->numbers && col(&s, "digits")->min == -7);
+    CHECK_NEAR(col(&s, "digits")->q[0], -7, 0, 0);
+    CHECK_INT(col(&s, "marked")->values, MANY / 8);
+    CHECK_NEAR(col(&s, "marked")->share, 0, 0.002, 0);
+    cr_survey_clear(&s);
+}
+
 static void describe(cr_buf *b, const cr_survey *s) {
     for (int i = 0; i < s->n_cols; i++) {
         const cr_survey_col *c = &s->cols[i];
@@ -231,8 +266,9 @@ TEST(mistakes) {
 }
 
 int main(int argc, char **argv) {
-    static const t_case cases[] = {CASE(kinds), CASE(what_columns_tell),
-                                   CASE(threads_do_not_matter), CASE(forms), CASE(mistakes)};
+    static const t_case cases[] = {CASE(kinds),      CASE(what_columns_tell),
+                                   CASE(long_texts), CASE(threads_do_not_matter),
+                                   CASE(forms),      CASE(mistakes)};
     char root[] = "/tmp/crank-survey.XXXXXX";
     if (!mkdtemp(root) || chdir(root) != 0) return 1;
     int rc = t_run(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
