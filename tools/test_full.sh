@@ -132,7 +132,7 @@ fuzz_one() { # fuzz_one PROGRAM: the output of a failed one ends with its input
     else
         tail -n 40 "$tmp/fuzz/$name.log"
         echo "fuzz_$name failed; its input is:"
-        base64 "$tmp/fuzz/$name"-crash-* "$tmp/fuzz/$name"-timeout-* "$tmp/fuzz/$name"-oom-* 2>/dev/null | head -n 20
+        cat "$tmp/fuzz/$name"-crash-* "$tmp/fuzz/$name"-timeout-* "$tmp/fuzz/$name"-oom-* 2>/dev/null | base64 | head -n 20
         touch "$tmp/fuzz/failed"
     fi
 }

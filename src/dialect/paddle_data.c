@@ -446,3 +446,11 @@ const char *cr_pd_dense_names(cr_pd *p) {
         names[i] = p->dense[i].name;
     return cr_pd_names(p, names, p->n_dense);
 }
+
+const char *cr_pd_both(cr_pd *p, const char *a, const char *b) {
+    return cr_arena_printf(&p->doc->arena, "%s%s%s", a, *a && *b ? ", " : "", b);
+}
+
+const char *cr_pd_all_names(cr_pd *p) {
+    return cr_pd_both(p, cr_pd_id_names(p), cr_pd_dense_names(p));
+}

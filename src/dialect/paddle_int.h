@@ -134,6 +134,9 @@ const char *cr_pd_number_features(cr_pd *p, int64_t dim);
 /* The names of the columns of ids and of the dense slots, with commas. */
 const char *cr_pd_id_names(cr_pd *p);
 const char *cr_pd_dense_names(cr_pd *p);
+const char *cr_pd_all_names(cr_pd *p); /* ids, then dense slots */
+/* cr_pd_both joins two such lists, of which any may be empty. */
+const char *cr_pd_both(cr_pd *p, const char *a, const char *b);
 
 /* ---- paddle_servers.c ---- */
 /* cr_pd_servers writes train_config.servers, and finds replicas and merges. */

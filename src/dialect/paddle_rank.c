@@ -80,11 +80,11 @@ void cr_pd_dnn(cr_pd *p) {
     cr_pd_id_features(p, s.rows, s.dim, s.init, false);
     cr_pd_dense_features(p);
     cr_pd_put(p, p->model_at,
-              "model_config: {feature_groups: [{group_name: all, feature_names: [%s, %s]}], "
+              "model_config: {feature_groups: [{group_name: all, feature_names: [%s]}], "
               "num_class: 2, backbone: {blocks: [{name: deep, inputs: [{feature_group_name: all}], "
               "mlp: {hidden_units: %s}}]}, losses: [{softmax_cross_entropy: {}}], "
               "metrics: [{auc: {}}], train_metrics: [{auc: {}, since_epoch: true}]}",
-              cr_pd_id_names(p), cr_pd_dense_names(p), fc);
+              cr_pd_all_names(p), fc);
 }
 
 void cr_pd_logistic_regression(cr_pd *p) {
@@ -94,9 +94,8 @@ void cr_pd_logistic_regression(cr_pd *p) {
     cr_pd_dense_features(p);
     cr_pd_put(p, p->model_at,
               "model_config: {feature_groups: [{group_name: wide, group_type: WIDE, feature_names: "
-              "[%s%s%s]}], logistic_regression: {wide_init_fn: \"%s\"}, " ONE_SCORE "}",
-              cr_pd_id_names(p), p->n_dense ? ", " : "", cr_pd_dense_names(p),
-              cr_pd_cut_normal(p, 0.1));
+              "[%s]}], logistic_regression: {wide_init_fn: \"%s\"}, " ONE_SCORE "}",
+              cr_pd_all_names(p), cr_pd_cut_normal(p, 0.1));
 }
 
 /* fm and ffm have models of their own. */
@@ -199,12 +198,12 @@ void cr_pd_wide_deep(cr_pd *p) {
     cr_pd_put(
         p, p->model_at,
         "model_config: {feature_groups: [{group_name: dense, feature_names: [%s]}, "
-        "{group_name: all, feature_names: [%s, %s]}], backbone: {blocks: [{name: wide, inputs: "
+        "{group_name: all, feature_names: [%s]}], backbone: {blocks: [{name: wide, inputs: "
         "[{feature_group_name: dense}], linear: {units: 1}}, {name: deep, inputs: "
         "[{feature_group_name: all}], mlp: {hidden_units: %s}}, {name: score_deep, inputs: "
         "[{block_name: deep}], linear: {units: 1}}, {name: score, inputs: [{block_name: wide}, "
         "{block_name: score_deep}], add: {}}]}, " ONE_SCORE "}",
-        cr_pd_dense_names(p), cr_pd_id_names(p), cr_pd_dense_names(p), fc);
+        cr_pd_dense_names(p), cr_pd_all_names(p), fc);
 }
 
 /* Finds the size of a field's table in the text of cat_feat_num, lines of a name and a number; 0:
@@ -248,11 +247,11 @@ static void old_dcn(cr_pd *p, int64_t layers) {
     cr_buf_clear(&text);
     cr_pd_dense_features(p);
     cr_pd_put(p, p->model_at,
-              "model_config: {feature_groups: [{group_name: all, feature_names: [%s, %s]}], "
+              "model_config: {feature_groups: [{group_name: all, feature_names: [%s]}], "
               "backbone: {blocks: [{name: cross, inputs: [{feature_group_name: all}], cross: "
               "{cross_num: %lld}}, {name: deep, inputs: [{feature_group_name: all}], mlp: "
               "{hidden_units: %s, use_bn: %s}}], concat_blocks: [deep, cross]}, " ONE_SCORE "}",
-              cr_pd_dense_names(p), cr_pd_id_names(p), (long long)layers, fc,
+              cr_pd_both(p, cr_pd_dense_names(p), cr_pd_id_names(p)), (long long)layers, fc,
               bn ? "true" : "false");
 }
 
@@ -298,10 +297,10 @@ void cr_pd_dcn(cr_pd *p) {
                       "%lld}}, ",
                       (long long)layers);
     cr_pd_put(p, p->model_at,
-              "model_config: {feature_groups: [{group_name: all, feature_names: [%s, %s]}], "
+              "model_config: {feature_groups: [{group_name: all, feature_names: [%s]}], "
               "backbone: {blocks: [%s{name: deep, inputs: [{feature_group_name: all}], mlp: "
               "{hidden_units: %s}}], concat_blocks: [deep, %s]}, " ONE_SCORE "}",
-              cr_pd_id_names(p), cr_pd_dense_names(p), b.data, fc, last);
+              cr_pd_all_names(p), b.data, fc, last);
     cr_buf_clear(&b);
 }
 

@@ -110,13 +110,16 @@ static const char *topic;
 static int n_partitions, n_sent;
 
 static void send_message(const void *data, size_t n) {
-    rd_kafka_resp_err_t e =
-        rd_kafka_producev(producer, RD_KAFKA_V_TOPIC(topic),
-                          RD_KAFKA_V_PARTITION(n_sent % n_partitions),
-                          RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
-                          RD_KAFKA_V_VALUE((void *)(uintptr_t)data, n),
-                          RD_KAFKA_V_TIMESTAMP(FIRST_MS + 1000 * (int64_t)n_sent), RD_KAFKA_V_END);
-    if (e) die("produce", rd_kafka_err2str(e));
+    /* the array in the place of librdkafka's macros, which are no standard C */
+    const rd_kafka_vu_t v[] = {{.vtype = RD_KAFKA_VTYPE_TOPIC, .u.cstr = topic},
+                               {.vtype = RD_KAFKA_VTYPE_PARTITION, .u.i32 = n_sent % n_partitions},
+                               {.vtype = RD_KAFKA_VTYPE_MSGFLAGS, .u.i = RD_KAFKA_MSG_F_COPY},
+                               {.vtype = RD_KAFKA_VTYPE_VALUE,
+                                .u.mem = {(void *)(uintptr_t)data, n}},
+                               {.vtype = RD_KAFKA_VTYPE_TIMESTAMP,
+                                .u.i64 = FIRST_MS + 1000 * (int64_t)n_sent}};
+    rd_kafka_error_t *e = rd_kafka_produceva(producer, v, sizeof v / sizeof *v);
+    if (e) die("produce", rd_kafka_error_string(e));
     n_sent++;
 }
 

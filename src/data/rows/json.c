@@ -268,7 +268,7 @@ static void look(cr_source *s, cr_diag *diag) {
     if (s->n_files > 0 && !cr_is_stdin(s->files[0].path)) {
         if (cr_csv_cut(s, 0, 0, &raw, &end, &err) != CR_OK) {
             cr_diag_add(diag, CR_SEV_ERROR, err.code, err.at, "%s", err.msg);
-        } else {
+        } else if (raw.size > 0) {
             for (char *p = raw.text, *all = p + raw.size;
                  p < all && s->rows->n_looked < CR_ROWS_LOOK;) {
                 char *nl = memchr(p, '\n', (size_t)(all - p));
