@@ -9,6 +9,9 @@
  *   both       a step and its partner (two items that belong together) are in the history,
  * anywhere: transformer newest     the target belongs to the group of the newest item: dien either
  * the target belongs to one of two groups that the history mixes: capsules
+ *
+ * And counterfactual_loss (ESCM2) finds how often rows would be bought, though only clicked ones
+ * can be, and clicks are not drawn evenly.
  */
 #include "base/rng.h"
 #include "unit/run/run_test.h"
@@ -92,22 +95,11 @@ static void make_data(void) {
     CHECK_INT(cr_file_write(in_root("base.yaml"), config, strlen(config), NULL), 0);
 }
 
-/* The AUC of a model of these blocks for one of the labels. */
-static double auc_of(const char *label, const char *blocks) {
-    static char set[4000], dir[600];
-    snprintf(set, sizeof set,
-             "model_config={feature_groups: [{group_name: seq, group_type: SEQUENCE, "
-             "feature_names: [target, clicks]}, {group_name: target, feature_names: [target]}, "
-             "{group_name: seq2, group_type: SEQUENCE, feature_names: [clicks2]}, {group_name: "
-             "target2, feature_names: [target2]}, {group_name: four, group_type: SEQUENCE, "
-             "feature_names: [four]}], "
-             "backbone: {blocks: [%s], task_towers: [{tower_name: t, label_name: %s, mlp: "
-             "{hidden_units: [16]}, losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}], "
-             "inputs: [{block_name: x}]}]}}",
-             blocks, label);
+/* Trains a model and returns the metric of its evaluation whose name begins so. */
+static double value_of(const char *set, const char *metric) {
+    static char dir[600], train[600], eval[600];
     snprintf(dir, sizeof dir, "%s/model", root);
     CHECK_INT(cr_rmtree(dir, NULL), 0);
-    static char train[600], eval[600];
     snprintf(train, sizeof train, "%s/train.csv", root);
     snprintf(eval, sizeof eval, "%s/eval.csv", root);
     const char *sets[] = {set};
@@ -122,14 +114,30 @@ static double auc_of(const char *label, const char *blocks) {
     cr_diag_init(&diag);
     cr_train_result r;
     CHECK_INT(cr_train(&o, &r, &diag), 0);
-    double auc = NAN;
+    double value = NAN;
     for (int k = 0; k < r.eval.n; k++)
-        if (strncmp(r.eval.v[k].name, "auc", 3) == 0) auc = r.eval.v[k].value;
+        if (strncmp(r.eval.v[k].name, metric, strlen(metric)) == 0) value = r.eval.v[k].value;
     for (size_t i = 0; i < diag.n; i++)
         if (diag.v[i].sev == CR_SEV_ERROR) fprintf(stderr, "%s\n", diag.v[i].msg);
     cr_arena_clear(&r.arena);
     cr_diag_clear(&diag);
-    return auc;
+    return value;
+}
+
+/* The AUC of a model of these blocks for one of the labels. */
+static double auc_of(const char *label, const char *blocks) {
+    static char set[4000];
+    snprintf(set, sizeof set,
+             "model_config={feature_groups: [{group_name: seq, group_type: SEQUENCE, "
+             "feature_names: [target, clicks]}, {group_name: target, feature_names: [target]}, "
+             "{group_name: seq2, group_type: SEQUENCE, feature_names: [clicks2]}, {group_name: "
+             "target2, feature_names: [target2]}, {group_name: four, group_type: SEQUENCE, "
+             "feature_names: [four]}], "
+             "backbone: {blocks: [%s], task_towers: [{tower_name: t, label_name: %s, mlp: "
+             "{hidden_units: [16]}, losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}], "
+             "inputs: [{block_name: x}]}]}}",
+             blocks, label);
+    return value_of(set, "auc");
 }
 
 #define IN_SEQ     "inputs: [{feature_group_name: seq}]"
@@ -179,8 +187,76 @@ TEST(each_where_it_is_strong) {
     }
 }
 
+/* ---- purchases after clicks ---- */
+
+/* Rows with a = 1 are clicked in 9 of 10 cases and then bought in 8 of 10, those with a = 0 in 1
+ * and 2 of 10. If all rows were clicked, half of them would be bought; of the clicked ones it is
+ * about three quarters. The network of purchases sees only b, which tells nothing. */
+static void make_clicks(void) {
+    for (int f = 0; f < 2; f++) {
+        cr_buf b;
+        cr_buf_init(&b);
+        cr_buf_str(&b, "click,buy,a,b\n");
+        for (int i = 0; i < (f ? ROWS / 4 : ROWS); i++) {
+            int a = below(2), click = below(10) < (a ? 9 : 1);
+            int buy = click && below(10) < (a ? 8 : 2);
+            cr_buf_printf(&b, "%d,%d,%d,%d\n", click, buy, a, below(4));
+        }
+        CHECK_INT(cr_file_write(in_root(f ? "eval.csv" : "train.csv"), b.data, b.n, NULL), 0);
+        cr_buf_clear(&b);
+    }
+    const char *config =
+        "train_config:\n"
+        "  sparse_optimizer: {adam_optimizer: {lr: 0.01}, constant_learning_rate: {}}\n"
+        "  dense_optimizer: {adam_optimizer: {lr: 0.01}, constant_learning_rate: {}}\n"
+        "  num_epochs: 6\n"
+        "  use_tensorboard: false\n"
+        "data_config: {dataset_type: CsvDataset, batch_size: 64, fg_mode: FG_NONE, with_header: "
+        "true, label_fields: [click, buy]}\n"
+        "feature_configs:\n"
+        "- id_feature: {feature_name: a, num_buckets: 2, embedding_dim: 4}\n"
+        "- id_feature: {feature_name: b, num_buckets: 4, embedding_dim: 4}\n";
+    CHECK_INT(cr_file_write(in_root("base.yaml"), config, strlen(config), NULL), 0);
+}
+
+/* The mean prediction of a purchase over all rows; more: keys of its tower, behind: other towers.
+ */
+static double bought(const char *more, const char *behind) {
+    static char set[2000];
+    snprintf(set, sizeof set,
+             "model_config={feature_groups: [{group_name: a, feature_names: [a]}, {group_name: b, "
+             "feature_names: [b]}], backbone: {blocks: [{name: ctr, inputs: [{feature_group_name: "
+             "a}], linear: {units: 1}}, {name: cvr, inputs: [{feature_group_name: b}], linear: "
+             "{units: 1}}%s], task_towers: [{tower_name: ctr, label_name: click, losses: "
+             "[{binary_cross_entropy: {}}], metrics: [{auc: {}}], inputs: [{block_name: ctr}]}, "
+             "{tower_name: cvr, label_name: buy, losses: [{binary_cross_entropy: {}}], metrics: "
+             "[{average_output: {}}], inputs: [{block_name: cvr}]%s}%s]}}",
+             strstr(behind, "other") ? ", {name: other, inputs: [{feature_group_name: b}], linear: "
+                                       "{units: 1}}"
+                                     : "",
+             more, behind);
+    return value_of(set, "average_output");
+}
+
+TEST(clicks_that_are_not_drawn_evenly) {
+#define LOSS(n, more)                                                                              \
+    ", {tower_name: all, label_name: buy, num_class: " #n                                          \
+    ", losses: [{counterfactual_loss: {condition: click}}], inputs: [{block_name: ctr}, "          \
+    "{block_name: cvr}" more "]}"
+    make_clicks();
+    double clicked = bought(", task_space_indicator_label: click, out_task_space_weight: 0", "");
+    double weighed = bought(", weight: 0", LOSS(2, ""));
+    double doubly = bought(", weight: 0", LOSS(3, ", {block_name: other}"));
+    fprintf(stderr, "bought: %.3f of the clicked, %.3f weighed, %.3f doubly robust\n", clicked,
+            weighed, doubly);
+    CHECK(clicked > 0.68);
+    CHECK(fabs(weighed - 0.5) < 0.06);
+    CHECK(fabs(doubly - 0.5) < 0.08);
+}
+
 int main(int argc, char **argv) {
-    static const t_case cases[] = {CASE(each_where_it_is_strong)};
+    static const t_case cases[] = {CASE(each_where_it_is_strong),
+                                   CASE(clicks_that_are_not_drawn_evenly)};
     if (!root_open("strengths")) return 1;
     t_name = "data";
     make_data();
