@@ -118,7 +118,8 @@ static cr_id_conf *id_conf(const cr_feature *f, const cr_calc_conf *c, cr_arena 
                       .zch = c->zch,
                       .dynamicemb = c->dynamicemb,
                       .growing = c->growing,
-                      .fg_value_type = text(c->fg_value_type, "")};
+                      .fg_value_type = text(c->fg_value_type, ""),
+                      .python2_hash = ""};
     x->base = base_as(c, &cr_id_msg);
     return x;
 }

@@ -230,6 +230,10 @@ static const cr_field id_fields[] = {
     NAME_ROWS(cr_id_conf),
     CR_INT(cr_id_conf, embedding_dim, 0, 0, 65536, 0, HELP_EMB_DIM),
     CR_UINT64(cr_id_conf, hash_bucket_size, 0, 0, HELP_HASH),
+    CR_STR(
+        cr_id_conf, python2_hash, NULL, CR_F_OURS,
+        "hash_bucket_size by Python 2's hash of this text and the value, as in PaddleRec's Criteo "
+        "data; a missing value is the text alone"),
     CR_UINT64(cr_id_conf, num_buckets, 0, 0, HELP_BUCKETS),
     CR_STR(cr_id_conf, vocab_list, NULL, CR_F_REPEATED, HELP_VOCAB_LIST),
     CR_MAP_INT(cr_id_conf, vocab_dict, 0, HELP_VOCAB_DICT),

@@ -146,6 +146,7 @@ typedef struct cr_id_conf {
     const char *sequence_delim;
     cr_strs sequence_fields;
     const char *pretrained_path, *pretrained_tensor; /* "": the table starts from init_fn */
+    const char *python2_hash;                        /* "": hash_bucket_size hashes the value */
 } cr_id_conf;
 extern const cr_msg cr_id_msg;
 

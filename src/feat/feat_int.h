@@ -169,6 +169,8 @@ typedef struct cr_ids {
     cr_id_kind kind;
     cr_hash_fn hash;
     cr_mod mod;
+    const char *before; /* HASH: Python 2's hash of this text and the value; NULL: hash */
+    size_t n_before;
     cr_vocab vocab;
     int64_t num_embeddings;
     bool clamp;        /* HASH, VOCAB: an id may lie outside the table */

@@ -159,6 +159,23 @@ uint64_t cr_hash_farm(const char *s, size_t n) {
     return farm_long(s, n);
 }
 
+static uint64_t python2_part(uint64_t x, const char *s, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        x = (x * 1000003) ^ (unsigned char)s[i];
+    return x;
+}
+
+int64_t cr_hash_python2(const char *before, size_t n_before, const char *s, size_t n,
+                        const cr_mod *m) {
+    size_t all = n_before + n;
+    uint64_t x = all ? (uint64_t)(unsigned char)(n_before ? *before : *s) << 7 : 0;
+    x = python2_part(python2_part(x, before, n_before), s, n) ^ (uint64_t)all;
+    if (all && x == UINT64_MAX) x--; /* -1 tells an error there */
+    if (x >> 63 == 0) return (int64_t)cr_mod_of(*m, x);
+    uint64_t below = cr_mod_of(*m, 0 - x);
+    return (int64_t)(below ? m->d - below : 0);
+}
+
 cr_hash_fn cr_hash_choose(bool farm) {
     return farm ? cr_hash_farm : cr_hash_murmur;
 }

@@ -1,7 +1,8 @@
 /*
- * hash.h - the two text hashes that TorchEasyRec's feature generator uses, and a fast modulus.
+ * hash.h - the two text hashes that TorchEasyRec's feature generator uses, that of Python 2, and a
+ * fast modulus.
  *
- * Both are defined on bytes, so an integer is hashed as its decimal text.
+ * They are defined on bytes, so an integer is hashed as its decimal text.
  */
 #ifndef CR_FEAT_HASH_H
 #define CR_FEAT_HASH_H
@@ -31,5 +32,10 @@ static inline uint64_t cr_mod_of(cr_mod m, uint64_t x) {
     uint64_t r = x - q * m.d;
     return r >= m.d ? r - m.d : r;
 }
+
+/* cr_hash_python2 is Python 2's hash of two texts behind each other, on machines of 64 bits, modulo
+ * m: a remainder from 0 on, though the hash has a sign. */
+int64_t cr_hash_python2(const char *before, size_t n_before, const char *s, size_t n,
+                        const cr_mod *m);
 
 #endif

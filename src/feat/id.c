@@ -136,6 +136,9 @@ static bool set_mapping(cr_feature *f, id_self *s, const cr_id_conf *c, const cr
     cr_ids *m = &s->ids;
     bool hash = cr_conf_has(c, "hash_bucket_size"), buckets = cr_conf_has(c, "num_buckets");
     bool list = c->vocab_list.n > 0, dict = c->vocab_dict.n > 0, file = c->vocab_file[0] != 0;
+    if (c->python2_hash[0] && (!hash || c->zch || c->dynamicemb || c->growing))
+        complain(diag, CR_SEV_ERROR, f, "python2_hash",
+                 "python2_hash says how hash_bucket_size hashes; give that, or remove it");
     if (!(c->zch || c->dynamicemb || c->growing || hash || buckets || list || dict || file)) {
         complain(diag, CR_SEV_ERROR, f, "feature_name",
                  "no table size; set one of hash_bucket_size, num_buckets, vocab_list, vocab_dict, "
@@ -161,6 +164,10 @@ static bool set_mapping(cr_feature *f, id_self *s, const cr_id_conf *c, const cr
         m->kind = CR_IDS_HASH;
         m->hash = cr_hash_choose(data->use_farm_hash);
         m->mod = cr_mod_make((uint64_t)hash_rows);
+        if (c->python2_hash[0]) {
+            m->before = c->python2_hash;
+            m->n_before = strlen(c->python2_hash);
+        }
     } else if (list || dict || file) {
         m->kind = CR_IDS_VOCAB;
         if (list)
@@ -184,7 +191,7 @@ static void set_default(cr_feature *f, cr_ids *m, const cr_id_conf *c, bool enco
                         cr_arena *arena, cr_diag *diag) {
     const char *field = encoded ? "fg_encoded_default_value" : "default_value";
     const char *text = encoded ? c->fg_encoded_default_value : cr_seq_default(f, c->default_value);
-    if (!*text) return;
+    if (!*text && (encoded || !m->before)) return;
     int64_t cap = 1, n = 0;
     for (const char *p = text; encoded && (p = strstr(p, m->sep)); p += m->n_sep)
         cap++;
@@ -261,6 +268,7 @@ void cr_id_fg_buckets(const cr_feature *f, const cr_id_conf *c, cr_jw *w) {
         cr_jw_i64(w, "hash_bucket_size", CR_WIDE_IDS);
     } else if (cr_conf_has(c, "hash_bucket_size")) {
         cr_jw_i64(w, "hash_bucket_size", (int64_t)c->hash_bucket_size);
+        if (c->python2_hash[0]) cr_jw_str(w, "python2_hash", c->python2_hash);
     } else if (c->vocab_list.n) {
         cr_jw_arr(w, "vocab_list");
         if (!cr_conf_has(c, "default_bucketize_value")) {

@@ -57,10 +57,15 @@ CR_INLINE int64_t listed(const cr_ids *m, const char *s, size_t n, int64_t *rang
     return id;
 }
 
+CR_INLINE int64_t hashed(const cr_ids *m, const char *s, size_t n) {
+    if (m->before) return cr_hash_python2(m->before, m->n_before, s, n, &m->mod);
+    return (int64_t)cr_mod_of(m->mod, m->hash(s, n));
+}
+
 CR_INLINE bool map_int(const cr_ids *m, cr_id_kind kind, int64_t v, int64_t *id, int64_t *range) {
     char text[24];
     switch (kind) {
-    case CR_IDS_HASH: *id = (int64_t)cr_mod_of(m->mod, m->hash(text, cr_fmt_i64(text, v))); break;
+    case CR_IDS_HASH: *id = hashed(m, text, cr_fmt_i64(text, v)); break;
     case CR_IDS_VOCAB: *id = listed(m, text, cr_fmt_i64(text, v), range); break;
     default: *id = in_table(v, m->num_embeddings, range); return true;
     }
@@ -101,7 +106,7 @@ CR_INLINE bool map_text(const cr_ids *m, cr_id_kind kind, const char *s, size_t 
         return map_int(m, kind, v, id, range);
     }
     if (kind == CR_IDS_HASH)
-        *id = (int64_t)cr_mod_of(m->mod, m->hash(s, n));
+        *id = hashed(m, s, n);
     else
         *id = listed(m, s, n, range);
     if (m->clamp) *id = in_table(*id, m->num_embeddings, range);

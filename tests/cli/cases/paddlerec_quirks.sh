@@ -102,3 +102,29 @@ mpi_leaks
 run crank launch --standalone --nproc-per-node 2 -- run -m dnn/config.yaml -o runner.epochs=1 runner.train_batch_size=1
 ends 0
 grep -q '"rows": *40' out_dnn/train_log.jsonl || fail "rows of three files: $(tail -n 3 out_dnn/train_log.jsonl)"
+
+# raw values of Criteo get the ids of PaddleRec's slot files, by Python 2's hash; an empty one that of its column
+cat >raw.yaml <<'END'
+train_input_path: raw.csv
+eval_input_path: raw.csv
+model_dir: raw
+train_config: {num_epochs: 1}
+data_config: {dataset_type: CsvDataset, batch_size: 2, fg_mode: FG_DAG, with_header: true, label_fields: [click]}
+feature_configs:
+- id_feature: {feature_name: C1, expression: "user:C1", hash_bucket_size: 1000001, python2_hash: "14", embedding_dim: 1}
+- id_feature: {feature_name: C19, expression: "user:C19", hash_bucket_size: 1000001, python2_hash: "32", embedding_dim: 1}
+model_config:
+  feature_groups: [{group_name: wide, group_type: WIDE, feature_names: [C1, C19]}]
+  logistic_regression: {}
+  losses: [{binary_cross_entropy: {}}]
+  metrics: [{auc: {}}]
+END
+printf 'click,C1,C19\n1,05db9164,\n0,68fd1e64,x\n' >raw.csv
+run crank fg raw.yaml --json
+ends 0
+has_out "...737395...26230..."
+has_out "...715353..."
+sed 's/hash_bucket_size: 1000001, python2_hash: "32"/num_buckets: 9, python2_hash: "32"/' raw.yaml >wrong.yaml
+run crank check wrong.yaml
+ends 2
+has_err "wrong.yaml:8:...: feature 'C19': python2_hash says how hash_bucket_size hashes; give that, or remove it"

@@ -210,10 +210,30 @@ TEST(modulus) {
     }
 }
 
+/* The ids in PaddleRec's sample of Criteo: the number of the column, then the value. */
+TEST(python2_published) {
+    static const struct {
+        const char *column, *value;
+        int64_t id;
+    } of[] = {{"14", "05db9164", 737395}, {"14", "68fd1e64", 715353}, {"18", "25c83c98", 286835},
+              {"19", "7e0ccccf", 948614}, {"22", "a73ee510", 27346},  {"27", "b28479f6", 873363},
+              {"30", "e5ba7672", 342789}, {"32", "", 26230},          {"33", "", 26229},
+              {"35", "", 26235},          {"38", "", 26224},          {"39", "", 26223}};
+    cr_mod m = cr_mod_make(1000001);
+    for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+        const char *c = of[i].column, *v = of[i].value;
+        char both[32];
+        CHECK_INT(cr_hash_python2(c, strlen(c), v, strlen(v), &m), of[i].id);
+        snprintf(both, sizeof both, "%s%s", c, v);
+        CHECK_INT(cr_hash_python2("", 0, both, strlen(both), &m), of[i].id);
+    }
+    CHECK_INT(cr_hash_python2("", 0, "", 0, &m), 0);
+}
+
 TEST(choice) {
     CHECK(cr_hash_choose(false) == cr_hash_murmur);
     CHECK(cr_hash_choose(true) == cr_hash_farm);
 }
 
 TEST_MAIN(CASE(murmur_values), CASE(murmur_all_lengths), CASE(farm_published),
-          CASE(farm_feature_values), CASE(modulus), CASE(choice))
+          CASE(farm_feature_values), CASE(modulus), CASE(python2_published), CASE(choice))
