@@ -334,6 +334,20 @@ static int copy_from(cr_ahead *a, int64_t at, char *buf, size_t n, size_t *got, 
     return e;
 }
 
+/* whole_requests tells up to which block a reader at `from` is served in advance. The window moves
+ * on with every small read, and to follow each of them would be as many small requests; so what is
+ * missing is asked for when it makes whole requests, or is the rest of the file. `need` is where
+ * the read ends, `to` where the window does. */
+static int64_t whole_requests(const cr_ahead *a, int64_t from, int64_t need, int64_t to) {
+    int64_t b = from / BLOCK, last = (to + BLOCK - 1) / BLOCK, must = (need + BLOCK - 1) / BLOCK;
+    int64_t one = (a->window / 4 < a->most ? a->window / 4 : a->most) / BLOCK;
+    if (to == a->size || one < 1) return last;
+    while (b < last && a->at[b])
+        b++;
+    int64_t end = b + (last - b) / one * one;
+    return end > must ? end : must < last ? must : last;
+}
+
 int cr_ahead_read(cr_ahead *a, int64_t at, void *buf, size_t n, size_t *got, cr_fs_why *why) {
     int e = 0;
     *got = 0;
@@ -351,7 +365,7 @@ int cr_ahead_read(cr_ahead *a, int64_t at, void *buf, size_t n, size_t *got, cr_
             if (to - from > WINDOW) to = from + WINDOW;
             if (to > a->size) to = a->size;
             if (!a->at[from / BLOCK]) want(a, from / BLOCK, (from + left + BLOCK - 1) / BLOCK);
-            fetch(a, from / BLOCK, (to + BLOCK - 1) / BLOCK);
+            fetch(a, from / BLOCK, whole_requests(a, from, from + left, to));
         }
         size_t k = 0;
         e = copy_from(a, from, (char *)buf + *got, (size_t)left, &k, why);
