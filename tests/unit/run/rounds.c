@@ -5,6 +5,8 @@
  * updates, that all holders end with the same parameters, and that the loss stays where it
  * should. Tables that grow, with every kind of rule, are held to the same.
  */
+#include <math.h>
+
 #include "holders.h"
 #include "job/placing.h"
 #include "train/ps_int.h"
@@ -17,7 +19,10 @@
 typedef struct trial {
     const char *config, *set[8];
     int64_t round;                                /* steps of a round; 0: an epoch */
+    bool whole;                                   /* batches are whole: one step less */
+    int epochs;                                   /* 0: 3; -1: none */
     cr_buf seen[MAX_HOLDERS];                     /* all weights and the optimizer state */
+    cr_buf nums[MAX_HOLDERS];                     /* the numbers among them */
     double first[MAX_HOLDERS], last[MAX_HOLDERS]; /* mean losses of the first and last epoch */
     cr_trainer_state state[MAX_HOLDERS];
     bool fine[MAX_HOLDERS];
@@ -65,7 +70,8 @@ static cr_code open_part(part *p, const trial *t, const holder *h) {
                      .key = "train_input_path",
                      .batch_size = p->j.batch,
                      .n_epochs = 3,
-                     .shuffle = true};
+                     .shuffle = true,
+                     .drop_remainder = t->whole};
     return cr_job_loader(&p->j, &d, &p->data, &p->diag);
 }
 
@@ -73,7 +79,7 @@ static cr_code open_part(part *p, const trial *t, const holder *h) {
 static cr_code one_epoch(part *p, const trial *t, bool serves, int64_t *step, double *loss,
                          cr_err *err) {
     bool has_rounds = cr_trainer_has_rounds(p->t), done, ended = false;
-    int64_t left = STEPS;
+    int64_t left = STEPS - t->whole;
     cr_takes more;
     *loss = 0;
     while (!ended) {
@@ -101,8 +107,9 @@ static cr_code one_epoch(part *p, const trial *t, bool serves, int64_t *step, do
     return CR_OK;
 }
 
-/* Adds the weights and the state of all holders, and the ids of tables that grow. */
-static void note_all(part *p, cr_buf *out) {
+/* Adds the weights and the state of all holders, and the ids of tables that grow; the weights and
+ * the state once more to nums. */
+static void note_all(part *p, cr_buf *out, cr_buf *nums) {
     const cr_meet *meet = p->j.meet;
     cr_arena a;
     int n;
@@ -145,6 +152,7 @@ static void note_all(part *p, cr_buf *out) {
         }
         cr_buf_printf(out, "\n%s\n", v[i].name);
         cr_buf_add(out, x, (size_t)count * sizeof(float));
+        cr_buf_add(nums, x, (size_t)count * sizeof(float));
         free(all);
     }
     cr_model_maps_saved(p->j.model);
@@ -161,15 +169,17 @@ static void run_part(trial *t, const holder *h) {
     memset(&p, 0, sizeof(p));
     cr_diag_init(&p.diag);
     cr_buf_init(&t->seen[self]);
+    cr_buf_init(&t->nums[self]);
     pthread_mutex_lock(&one_at_a_time);
     cr_code code = open_part(&p, t, h);
     pthread_mutex_unlock(&one_at_a_time);
-    for (int epoch = 0; epoch < 3 && code == CR_OK; epoch++) {
+    int epochs = t->epochs ? t->epochs : 3;
+    for (int epoch = 0; epoch < epochs && code == CR_OK; epoch++) {
         code = one_epoch(&p, t, serves, &step, &loss, &err);
         if (code != CR_OK) fprintf(stderr, "%s\n", err.msg);
         *(epoch == 0 ? &t->first[self] : &t->last[self]) = loss;
     }
-    if (code == CR_OK) note_all(&p, &t->seen[self]);
+    if (code == CR_OK) note_all(&p, &t->seen[self], &t->nums[self]);
     if (code == CR_OK) t->state[self] = cr_trainer_get_state(p.t);
     t->fine[self] = code == CR_OK;
     pthread_mutex_lock(&one_at_a_time);
@@ -186,8 +196,10 @@ static void hold(holder *h, void *ctx) {
 }
 
 static void clear(trial *t) {
-    for (int k = 0; k < MAX_HOLDERS; k++)
+    for (int k = 0; k < MAX_HOLDERS; k++) {
         cr_buf_clear(&t->seen[k]);
+        cr_buf_clear(&t->nums[k]);
+    }
 }
 
 #define SGD                                                                                        \
@@ -223,6 +235,88 @@ TEST(one_worker_of_half_async) {
         }
         clear(&one);
     }
+}
+
+/* How far two runs are apart, as a share of how far the first one has come from its start: the
+ * largest of all numbers, where the second run's ways are multiplied by `times`. */
+static double apart(const trial *start, const trial *a, const trial *b, double times) {
+    size_t n = start->nums[0].n / sizeof(float);
+    const float *s = (const float *)(const void *)start->nums[0].data,
+                *x = (const float *)(const void *)a->nums[0].data,
+                *y = (const float *)(const void *)b->nums[0].data;
+    double far = 0, way = 0;
+    CHECK(n > 0 && a->nums[0].n == start->nums[0].n && b->nums[0].n == start->nums[0].n);
+    for (size_t i = 0; i < n; i++) {
+        double dx = (double)x[i] - (double)s[i], dy = times * ((double)y[i] - (double)s[i]);
+        if (fabs(dx - dy) > far) far = fabs(dx - dy);
+        if (fabs(dx) > way) way = fabs(dx);
+    }
+    CHECK(way > 1e-3);
+    return far / way;
+}
+
+static void start_of(trial *t) {
+    *t = (trial){.config = in_root("criteo/pipeline.yaml"), .set = {SGD}, .epochs = -1};
+    run_part(t, NULL);
+}
+
+/* When a round has one step, the mean of the workers' ways in geo is the step of all rows, and with
+ * one worker it is one process with any k_steps, but for rounding. */
+TEST(means_of_geo) {
+    static const int shapes[][MAX_HOLDERS + 1] = {{8, SERVER},
+                                                  {8, SERVER, SERVER},
+                                                  {4, SERVER, 4},
+                                                  {2, 2, SERVER, 2, SERVER, 2}};
+    trial start, one = {.config = in_root("criteo/pipeline.yaml"), .set = {SGD}, .whole = true};
+    start_of(&start);
+    run_part(&one, NULL);
+    for (int s = 0; s < 4; s++) {
+        trial t = {.config = in_root("criteo/pipeline.yaml"),
+                   .set = {STRATEGY("geo", ", k_steps: 3"), SGD},
+                   .round = s < 2 ? 0 : 1,
+                   .whole = true};
+        holders hs;
+        holders_run(&hs, shapes[s], hold, &t);
+        CHECK(t.fine[0] && apart(&start, &one, &t, 1) < 1e-3);
+        clear(&t);
+    }
+    clear(&start);
+    clear(&one);
+}
+
+/* A queue that waits for more gradients than a round has sends them all at its end, and all are
+ * those of the first weights: their sum goes as many times as far as their mean. */
+TEST(sums_and_means) {
+    static const int shape[] = {8, SERVER, SERVER, 0};
+    static const char wait[] = ", max_merge_var_num: 10, send_wait_times: 1000000, "
+                               "send_queue_size: 10";
+    trial start, first = {.config = in_root("criteo/pipeline.yaml"),
+                          .set = {STRATEGY("async", ""), SGD},
+                          .whole = true,
+                          .epochs = 1};
+    start_of(&start);
+    trial t[4];
+    for (int i = 0; i < 4; i++) {
+        char servers[256];
+        holders hs;
+        snprintf(servers, sizeof servers,
+                 "train_config.servers={strategy: async%s, is_sgd_optimizer: %s, "
+                 "merge_sparse_grad: %s}",
+                 wait, i % 2 ? "false" : "true", i / 2 ? "false" : "true");
+        t[i] = first;
+        t[i].set[0] = servers;
+        holders_run(&hs, shape, hold, &t[i]);
+        CHECK(t[i].fine[0] && t[i].fine[1]);
+        CHECK_INT(t[i].state[0].updates, 1);
+        CHECK_INT(t[i].state[0].sched_steps, STEPS - 1);
+    }
+    CHECK(apart(&start, &t[0], &t[1], STEPS - 1) < 1e-3);
+    CHECK(apart(&start, &t[0], &t[2], 1) < 1e-3);
+    CHECK(apart(&start, &t[1], &t[3], 1) < 1e-3);
+    CHECK(apart(&start, &t[0], &t[1], 1) > 0.5);
+    for (int i = 0; i < 4; i++)
+        clear(&t[i]);
+    clear(&start);
 }
 
 /* updates: what every holder counts at the end; -1: merging decides it */
@@ -463,8 +557,9 @@ static void make_growing(const char *from, const char *to) {
 }
 
 int main(int argc, char **argv) {
-    static const t_case cases[] = {CASE(one_worker_of_half_async), CASE(several_workers),
-                                   CASE(dry_workers), CASE(odd_letters)};
+    static const t_case cases[] = {
+        CASE(one_worker_of_half_async), CASE(several_workers), CASE(means_of_geo),
+        CASE(sums_and_means),           CASE(dry_workers),     CASE(odd_letters)};
     if (!root_open("rounds")) return 1;
     make_synth("criteo", in_root("criteo"), ROWS, 100, 5, 0.0002);
     make_synth("taobao", in_root("taobao"), ROWS, 100, 5, 0.0005);
