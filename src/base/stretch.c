@@ -3,8 +3,19 @@
  */
 #include "base/stretch.h"
 
+#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Moves the entries of page tables. Trap: UCX, which MPI may bring along, puts a mremap of its own
+ * in the place of the C library's, and that one knows no fifth argument: the pages would go
+ * anywhere. So the kernel is asked directly. No MPI call sends from such an array, so UCX need not
+ * know. */
+static bool move_pages(char *from, size_t n, void *to) {
+    return syscall(SYS_mremap, from, n, n, MREMAP_MAYMOVE | MREMAP_FIXED, to) == (long)(intptr_t)to;
+}
 
 /* Moves the array to a range of its own with room for `size` bytes, and twice as many if the system
  * has them. */
@@ -20,8 +31,7 @@ static cr_code move(cr_stretch *s, size_t size, const char *what, cr_err *err) {
             "smaller",
             what, size >> 20);
     }
-    if (s->size > 0 &&
-        mremap(s->p, s->size, s->size, MREMAP_MAYMOVE | MREMAP_FIXED, to) == MAP_FAILED) {
+    if (s->size > 0 && !move_pages(s->p, s->size, to)) {
         /* a system that does not move what it has cut into several areas */
         cr_code code = cr_big_commit(to, 0, s->size, what, err);
         if (code != CR_OK) {

@@ -108,6 +108,7 @@ static void add_flags(cr_ui *ui, const args *a, const cr_paddle_run *r, cr_confi
         if (!(r->old && strstr(v[i], ".is_sgd_optimizer=")) &&
             !(merged && strstr(v[i], ".max_merge_var_num=")))
             set[c->n_set++] = v[i];
+    c->n_env = c->n_set;
     if (a->bf16 && !r->infer) set[c->n_set++] = "train_config.mixed_precision=BF16";
     c->set = set;
 }

@@ -169,6 +169,7 @@ static void add_flags(cr_ui *ui, cr_config_opts *c) {
     if (c->n_set) memcpy(all + n, c->set, sizeof *all * (size_t)c->n_set);
     c->set = all;
     c->n_set += n;
+    c->n_env = n;
 }
 
 static cr_code run(cr_ui *ui, const void *flags) {

@@ -167,6 +167,7 @@ typedef struct cr_config_opts {
     const char *asset_dir;
     const char *const *set; /* n_set assignments a.b[0].c=v */
     int n_set;
+    int n_env; /* the first so many of them are FLAGS_... of the environment */
     const char *const *tries; /* n_tries more of them, behind those; messages name --try */
     int n_tries;
     cr_dialect_opts dialect;      /* how a config of another program is read */

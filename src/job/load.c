@@ -40,7 +40,9 @@ cr_code cr_config_load(cr_config *c, const cr_config_opts *o, cr_diag *diag) {
     if (o->edit_config_json)
         edits_ok = cr_conf_edit_json(&c->doc, &cr_root_msg, o->edit_config_json, diag) == CR_OK;
     for (int i = 0; i < o->n_set; i++)
-        if (cr_conf_set(&c->doc, &cr_root_msg, o->set[i], o->n_set > 1, diag) != CR_OK)
+        if (cr_conf_set_by(&c->doc, &cr_root_msg,
+                           i < o->n_env ? "FLAGS_... of the environment" : "--set", o->set[i],
+                           i < o->n_env || o->n_set > 1, diag) != CR_OK)
             edits_ok = false;
     for (int i = 0; i < o->n_tries; i++)
         if (cr_conf_set_by(&c->doc, &cr_root_msg, "--try", o->tries[i], true, diag) != CR_OK)

@@ -12,6 +12,9 @@ CRANK=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 HOSTS=4
 . "$(dirname "$0")/net.sh"
 
+# the optimizer of geo, in words without blanks
+plain_sgd='--set train_config.sparse_optimizer={"sgd_optimizer":{"lr":0.05},"constant_learning_rate":{}}
+ --set train_config.dense_optimizer={"sgd_optimizer":{"lr":0.05,"momentum":0},"constant_learning_rate":{}}'
 # pod I DIR STRATEGY FLAGS...: the process of host I; it is $pid_I
 pod() {
     i=$1
@@ -53,13 +56,16 @@ same_weights one sync
 none_left
 passed "sync, two servers and two trainers on four hosts: the bytes of one process"
 
-for strategy in half_async async; do
+given=$settings
+for strategy in half_async async geo; do
+    [ $strategy != geo ] || settings="$settings --set train_config.servers.k_steps=4 $plain_sgd"
     pods $strategy $strategy
     all_end
     [ -d $strategy/model.ckpt-47 ] || fail "$strategy did not train to its end: $(ls $strategy)"
     none_left
 done
-passed "half_async and async on four hosts"
+settings=$given
+passed "half_async, async and geo on four hosts"
 
 # the process of a trainer is killed; its agent lives, and starts it again where the others meet
 CRANK_TEST_KILL=step:7 CRANK_TEST_KILL_IF="RANK=1 TORCHELASTIC_RESTART_COUNT=0"

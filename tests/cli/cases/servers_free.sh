@@ -48,6 +48,27 @@ done
 run crank launch --ps 2 --workers 2 -- train tiny.yaml --strategy async --model_dir apart $some --set data_config.batch_size=60 \
     --set train_config.servers.max_merge_var_num=3 --set train_config.servers.merge_sparse_grad=false
 ends 0
+# every flag of Paddle's communicator has its key, of two names the later one wins, a flag that means nothing here says so, and a value
+# that is none is a mistake with the name of its key
+# shellcheck disable=SC2086
+run env FLAGS_communicator_max_merge_var_num=2 FLAGS_communicator_send_queue_size=3 FLAGS_communicator_send_wait_times=4 \
+    FLAGS_communicator_max_send_grad_num_before_recv=5 FLAGS_communicator_min_send_grad_num_before_recv=6 FLAGS_communicator_independent_recv_thread=true \
+    FLAGS_communicator_is_sgd_optimizer=0 FLAGS_communicator_merge_sparse_grad=False FLAGS_communicator_fake_rpc=1 FLAGS_rpc_deadline=7000 \
+    FLAGS_rpc_retry_times=8 FLAGS_worker_update_interval_secs=90 FLAGS_communicator_merge_sparse_bucket=1 FLAGS_rpc_send_thread_num=2 \
+    FLAGS_rpc_get_thread_num=3 FLAGS_rpc_prefetch_thread_num=4 FLAGS_rpc_disable_reuse_port=1 \
+    crank launch --ps 1 --workers 1 -- train tiny.yaml --strategy async --model_dir flags --threads 1 --set train_config.num_epochs=1
+ends 0
+for line in 'max_merge_var_num: 2' 'send_queue_size: 3' 'send_wait_times: 4' 'min_send_grad_num_before_recv: 6' 'independent_recv_thread: true' \
+    'is_sgd_optimizer: false' 'merge_sparse_grad: false' 'fake_rpc: true' 'rpc_deadline: 7000' 'rpc_retry_times: 8' 'worker_update_interval_secs: 90'; do
+    grep -q "^ *$line\$" flags/pipeline.config || fail "pipeline.config has no '$line': $(cat flags/pipeline.config)"
+done
+has_err "...FLAGS_communicator_merge_sparse_bucket, FLAGS_rpc_send_thread_num, FLAGS_rpc_get_thread_num, FLAGS_rpc_prefetch_thread_num, FLAGS_rpc_disable_reuse_port of the environment have no effect here..."
+run env FLAGS_communicator_send_queue_size=many crank launch --ps 1 --workers 1 -- train tiny.yaml --strategy async --model_dir no
+ends 2
+has_err "FLAGS_... of the environment 'train_config.servers.send_queue_size=many':1:...: send_queue_size: 'many' is not an integer; give an integer from 1 to 1000"
+run env FLAGS_communicator_fake_rpc=maybe crank launch --ps 1 --workers 1 -- train tiny.yaml --strategy async --model_dir no
+ends 2
+has_err "FLAGS_... of the environment 'train_config.servers.fake_rpc=maybe':1:...: fake_rpc: ..."
 # the computing alone
 # shellcheck disable=SC2086
 run crank launch --ps 1 --workers 2 -- train tiny.yaml --strategy async --model_dir fake $some --set data_config.batch_size=60 --set train_config.servers.fake_rpc=true

@@ -56,3 +56,34 @@ for strategy in half_async async geo; do
     ends 2
     has_err "...feature 'user' has a ctr_accessor, which the strategy $strategy does not have; use sync"
 done
+
+# Tables of many megabytes, which move to other addresses while they grow: the bytes of one process, on ranks and on servers
+tiny_config
+awk 'BEGIN { print "label,user,item,tags,price"; for (i = 0; i < 24000; i++) printf "%d,%d,%d,%d,0.5\n", i % 3 == 0, i * 7 + 1, i % 20, i % 9 }' >many.csv
+sed 's/num_buckets: 50, embedding_dim: 4/growing: {}, embedding_dim: 512/; s/train_input_path: .*/train_input_path: many.csv/' tiny.yaml >wide.yaml
+grep -q 'growing: {}, embedding_dim: 512' wide.yaml || fail "$(cat wide.yaml)"
+few="--threads 1 --set train_config.num_epochs=0 --set train_config.num_steps=8 --set train_config.save_checkpoints_steps=100 --set train_config.lanes=4 --set eval_input_path="
+# shellcheck disable=SC2086
+run crank train wide.yaml --model_dir wide_one $few --set data_config.batch_size=600
+ends 0
+for flags in "--nproc-per-node 2" "--ps 1 --workers 2"; do
+    rm -rf wide_all
+    # shellcheck disable=SC2086
+    run crank launch --standalone $flags -- train wide.yaml --model_dir wide_all $few --set data_config.batch_size=300
+    ends 0
+    same_weights wide_one wide_all
+done
+# a server without memory for one more row says so, and all end
+if [ -z "${sanitized:-}" ] && command -v mpiexec.hydra >/dev/null; then
+    cat >limit.sh <<'END'
+[ "$PMI_RANK" != 1 ] || ulimit -v 2000000
+exec "$@"
+END
+    sed 's/embedding_dim: 512/embedding_dim: 8192/' wide.yaml >wider.yaml
+    for strategy in sync async; do
+        run mpiexec.hydra -n 2 sh limit.sh crank train wider.yaml --ps 1 --workers 1 --strategy $strategy --model_dir full_$strategy --threads 1 \
+            --set data_config.batch_size=600 --set train_config.save_checkpoints_steps=1000 --set eval_input_path=
+        ends 1
+        has_err "...rank 1 (host ...) cannot go on: no ... for ...user_emb.weight: ... needed..."
+    done
+fi
