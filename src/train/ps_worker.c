@@ -109,7 +109,10 @@ cr_code cr_ps_pull(cr_ps *p, cr_err *err) {
 
 /* A step behind the last one of the round is not made. */
 static cr_code stopped(const cr_ps *p, cr_err *err) {
-    if (p->w->step <= p->w->stop) return CR_OK;
+    pthread_mutex_lock(&p->w->lock); /* rows of the coming batch may tell it meanwhile */
+    bool made = p->w->step <= p->w->stop;
+    pthread_mutex_unlock(&p->w->lock);
+    if (made) return CR_OK;
     return cr_fail(err, CR_ESTOP, "a signal ends the round");
 }
 
