@@ -84,7 +84,7 @@ add optim optim/toy.c optim/list.h '#define CR_OPTIMIZERS(' 'BOTH(toy_optimizer,
 add loss layer/loss_toy.c layer/loss_list.h '#define CR_LOSSES(' 'X(toy_loss)' layer
 add metric metric/toy.c metric/list.h '#define CR_METRICS(' 'EVAL(toy_rows)' metric
 add feat feat/toy.c feat/list.h '#define CR_FEATURES(' 'X(toy_number, toy_number)' feat
-add reader data/toy.c data/reader_list.h 'write the messages to Parquet files' \
+add reader data/toy.c data/reader_list.h 'TFRecordDataset' \
     'READ(TOY, toy, "ToyDataset", "numbers")' data
 add cmd cli/cmd_toy.c cli/list.h '#define CR_COMMANDS(' 'X(toy)' cli
 add store store/toy.c base/fs_list.h '#define CR_STORES(' 'X(toy)' base

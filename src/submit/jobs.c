@@ -185,7 +185,7 @@ cr_code cr_jobs_ask(cr_arena *a, const cr_job_record *j, const char *verb, const
     if (ran.late) return cr_fail(err, CR_ERUN, "the client gave no answer within %.0f s", PATIENT);
     if (ran.exit_code != 0)
         return cr_fail(err, CR_ERUN, "the client ended with exit code %d", ran.exit_code);
-    *text = ran.out;
+    *text = ran.out ? ran.out : "";
     return CR_OK;
 }
 
