@@ -14,7 +14,7 @@ static const cr_field log_fields[] = {
     CR_END,
 };
 const cr_msg cr_loss_log_loss_msg = {
-    .name = "LogLoss",
+    .name = "ProbabilityLogLoss",
     .help = "Log loss of an output that is a probability, not a logit",
     .fields = log_fields,
     .size = sizeof(log_conf),
