@@ -15,6 +15,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/half.h"
 #include "base/json.h"
 #include "data/load/shuffle.h"
 #include "explain/explain_int.h"
@@ -203,7 +204,7 @@ static void find_moves(work *w, thing *t) {
         int64_t k = 0;
         for (; k < b.n; k++)
             if (!stays[k] && j->ids[a.from + i] == j->ids[b.from + k] &&
-                (!j->w || memcmp(&j->w[a.from + i], &j->w[b.from + k], sizeof(float)) == 0))
+                (!j->w || cr_f32_bits(j->w[a.from + i]) == cr_f32_bits(j->w[b.from + k])))
                 break;
         if (k < b.n)
             stays[k] = true;
