@@ -148,7 +148,7 @@ static size_t put_cell(char *to, const cr_column *c, int64_t r) {
 
 /* Reads a cell; its text is copied into the arena. */
 static const char *get_cell(const char *p, cell *to, cr_arena *a) {
-    int has = *p++;
+    unsigned has = (unsigned char)*p++;
     uint16_t n = 0;
     number v = {.x = NAN};
     if (has & NUMBER) {
