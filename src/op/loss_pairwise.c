@@ -154,7 +154,8 @@ static cr_node *pairwise_example(cr_graph *g, int k) {
                                          {false, 0, 1, false},
                                          {true, 0.5, 1, true}};
     if (k > 4) return NULL;
-    cr_session s = k == 0 || k == 4 ? (cr_session){.slot = -1} : cr_example_session(g);
+    cr_session s = {.slot = -1};
+    if (k != 0 && k != 4) s = cr_example_session(g);
     return make(g, cr_feed(g, 1), cr_example_labels(g, 2), &s, &o[k]);
 }
 
