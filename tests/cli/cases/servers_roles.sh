@@ -6,7 +6,8 @@ tiny_config
 tiny_data 640 64
 CRANK_JOB_SECRET=$(od -An -N16 -tx1 /dev/urandom | tr -d " \n")
 export CRANK_JOB_SECRET
-port=$((20000 + ($$ + 9000) % 20000))
+# below 32768, from where the system takes ports for connections
+port=$((20000 + ($$ + 9000) % 12000))
 settings="--threads 1 --set data_config.batch_size=32 --set train_config.lanes=4 --set train_config.num_epochs=1"
 # shellcheck disable=SC2086
 run crank train tiny.yaml --model_dir one $settings --set data_config.batch_size=64
