@@ -87,3 +87,30 @@ refused async train_config.gradient_accumulation_steps=2 "...gradient_accumulati
 refused async 'train_config.sparse_optimizer={adam_optimizer: {lr: 0.01, mode: DENSE}, constant_learning_rate: {}}' "...the optimizer adam over all rows moves every row of a table in each step, which a server would do for each gradient of strategy async; use mode: LAZY, or --strategy sync"
 refused geo train_config.servers.fake_rpc=true "...fake_rpc leaves out the letters of half_async and async, and the strategy is geo..."
 refused async train_config.servers.send_queue_size=0 "...send_queue_size..."
+
+# a pull asks for each id of a batch once: where all rows have the same id a row costs a few bytes
+awk 'BEGIN { print "label,user"; for (i = 0; i < 640; i++) print i % 2 "," i }' >many.csv
+awk 'BEGIN { print "label,user"; for (i = 0; i < 640; i++) print i % 2 ",7" }' >same.csv
+cat >once.yaml <<'END'
+train_input_path: many.csv
+eval_input_path: same.csv
+model_dir: once
+train_config: {num_epochs: 1}
+data_config: {dataset_type: CsvDataset, batch_size: 64, label_fields: [label], with_header: true, fg_mode: FG_NORMAL}
+feature_configs: [{id_feature: {feature_name: user, expression: "user:user", num_buckets: 640, embedding_dim: 16}}]
+model_config:
+  feature_groups: [{group_name: wide, feature_names: [user], group_type: WIDE}, {group_name: deep, feature_names: [user], group_type: DEEP}]
+  wide_and_deep: {deep: {hidden_units: [2]}}
+  losses: [{binary_cross_entropy: {}}]
+  metrics: [{auc: {}}]
+END
+for strategy in sync half_async async geo; do
+    for data in many same; do
+        rm -rf once
+        run crank launch --ps 1 --workers 2 -- train once.yaml --strategy $strategy --threads 1 --set "$sgd" --set "$dense_sgd" --train_input_path $data.csv
+        ends 0
+        awk '$1 == "sent" { print $2 * ($3 == "KB" ? 1000 : 1) }' "$out" >sent_$data
+    done
+    awk 'NR == FNR { many = $1; next } { exit !(many > 100 && $1 > 0 && $1 < many / 5) }' sent_many sent_same ||
+        fail "$strategy: $(cat sent_same) bytes per row for one id, $(cat sent_many) for one per row"
+done
