@@ -7,6 +7,7 @@
  */
 #include "base/npy.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,7 +47,9 @@ static bool read_header(const cr_buf *b, header *h) {
     char *end;
     h->shape[0] = strtoll(shape + 1, &end, 10);
     if (*end != ',') return false;
-    h->shape[1] = strtoll(end + 1, &end, 10);
+    bool list = end[1] == ')'; /* (13,) */
+    h->shape[1] = list ? 1 : strtoll(end + 1, &end, 10);
+    if (list) end++;
     return *end == ')' && h->size > 0 && h->shape[0] > 0 && h->shape[1] > 0;
 }
 
@@ -83,6 +86,26 @@ cr_code cr_npy_read_i64(const char *path, cr_arena *a, int64_t **out, int64_t sh
         }
         memcpy(shape, h.shape, sizeof h.shape);
     }
+    cr_buf_clear(&b);
+    return code;
+}
+
+cr_code cr_npy_write_i64(const char *path, const int64_t *v, int64_t n, cr_err *err) {
+    cr_buf b;
+    char head[128];
+    int k = snprintf(head, sizeof head,
+                     "{'descr': '<i8', 'fortran_order': False, 'shape': (%lld,), }", (long long)n);
+    size_t size = 118; /* with the ten bytes before it and the line end a multiple of 64 */
+    cr_buf_init(&b);
+    cr_buf_add(&b, "\x93NUMPY\1\0", 8);
+    cr_buf_char(&b, (char)size);
+    cr_buf_char(&b, 0);
+    cr_buf_add(&b, head, (size_t)k);
+    for (size_t i = (size_t)k; i + 1 < size; i++)
+        cr_buf_char(&b, ' ');
+    cr_buf_char(&b, '\n');
+    cr_buf_add(&b, v, (size_t)n * sizeof *v);
+    cr_code code = cr_file_write(path, b.data, b.n, err);
     cr_buf_clear(&b);
     return code;
 }

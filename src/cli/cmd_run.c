@@ -126,13 +126,31 @@ static cr_config_opts config_of(cr_ui *ui, const args *a, const cr_paddle_run *r
     return c;
 }
 
-/* Makes the sessions of a log of users, which the training reads. */
-static cr_code make_sessions(cr_ui *ui, const cr_paddle_run *r) {
-    int64_t users;
+/* Makes the rows that the run reads, where the data has them in several files or lines. */
+static cr_code make_rows(cr_ui *ui, const cr_paddle_run *r) {
+    const cr_paddle_rows *x = &r->rows;
+    int64_t n = 0;
     cr_err err;
-    if (cr_log_sessions(r->log, r->sessions, &users, &err) != CR_OK) return cr_ui_fail(ui, &err);
-    CR_INFO("%s holds the sessions of %lld users, made from the log in %s", r->sessions,
-            (long long)users, r->log);
+    if (x->kind == CR_ROWS_SESSIONS) {
+        if (cr_log_sessions(x->raw, x->dir, &n, &err) != CR_OK) return cr_ui_fail(ui, &err);
+        CR_INFO("%s holds the sessions of %lld users, made from the log in %s", x->dir,
+                (long long)n, x->raw);
+    } else if (x->kind == CR_ROWS_PASTED) {
+        if (cr_paste_labels(x->raw, x->dir, &n, &err) != CR_OK) return cr_ui_fail(ui, &err);
+        CR_INFO("%s holds %lld rows, made from the ids and labels in %s", x->dir, (long long)n,
+                x->raw);
+    }
+    return CR_OK;
+}
+
+/* Writes which pairs of fields the training has left over. */
+static cr_code write_mask(cr_ui *ui, const char *ckpt) {
+    int64_t left, n;
+    cr_err err;
+    if (cr_pair_mask(ckpt, "comb_mask.npy", &left, &n, &err) != CR_OK) return cr_ui_fail(ui, &err);
+    CR_INFO("comb_mask.npy names the %lld of %lld pairs of fields that are left; -o stage=1 trains "
+            "with them alone",
+            (long long)left, (long long)n);
     return CR_OK;
 }
 
@@ -208,7 +226,7 @@ static cr_code train(cr_ui *ui, const args *a, const cr_paddle_run *r) {
     cr_arena_init(&res->arena, 0);
     bool first = ui->place.rank == 0;
     cr_code code = a->continue_train || !first ? CR_OK : clear_dir(ui, r->dir);
-    if (code == CR_OK && first && r->sessions) code = make_sessions(ui, r);
+    if (code == CR_OK && first) code = make_rows(ui, r);
     code = cr_comm_vote(ui->comm, code, false, &any);
     if (code == CR_OK) code = cr_train(&o, res, &ui->diag);
     cr_ui_findings(ui);
@@ -216,6 +234,8 @@ static cr_code train(cr_ui *ui, const args *a, const cr_paddle_run *r) {
         CR_WARN("%lld bad rows were skipped", (long long)res->bad_rows);
     if (res->again) ui->exit_code = CR_EXIT_AGAIN;
     if (code == CR_OK && first && cr_run_record(&x, &err) != CR_OK) code = cr_ui_fail(ui, &err);
+    if (code == CR_OK && first && r->pair_mask && !res->again)
+        code = write_mask(ui, res->checkpoint);
     if (code == CR_OK && !res->again) code = export_epochs(ui, a, r);
     cr_arena_clear(&res->arena);
     cr_run_lines_clear(&x);
@@ -349,6 +369,9 @@ static cr_code infer(cr_ui *ui, const args *a, const cr_paddle_run *r) {
     char **names;
     size_t n = 0, k = 0;
     cr_err err;
+    bool any;
+    cr_code made = ui->place.rank == 0 ? make_rows(ui, r) : CR_OK;
+    CR_TRY(cr_comm_vote(ui->comm, made, false, &any));
     if (!r->old) {
         for (int64_t e = r->first; e < r->end; e++) {
             const char *name = cr_arena_printf(&ui->arena, "%lld", (long long)e);

@@ -49,6 +49,7 @@ static const struct shown_metric {
                      {"batch_auc", "BATCH_AUC", "batch_auc"},
                      {"accuracy", "ACC", "acc"},
                      {"grouped_auc", "GAUC", "gauc"},
+                     {"logloss", "LOGLOSS", "log_loss"},
                      {"mean_absolute_error", "MAE", "mae"}};
 
 /* Writes the name of a metric as PaddleRec has it; false: its lines do not show it. */

@@ -428,11 +428,14 @@ static void put_optimizer(cr_pd *p) {
      * out */
     int64_t steps = cr_pd_int(p, p->optimizer, "decay_steps", 0, 1, INT64_MAX);
     double factor = cr_pd_num(p, p->optimizer, "decay_rate", 1, 0, 1);
+    if (p->falls_every) steps = p->falls_every;
+    if (p->falls_every) factor = cr_pd_num(p, p->optimizer, "gamma", 0.7, 0, 1);
     const char *falls = "";
     /* gnn's rate falls a little in every step, and decay_steps is a number of epochs */
     int64_t unit = p->decay_rows ? p->decay_rows / (p->batch > 0 ? p->batch : 1) : 1;
     if (unit < 1) unit = 1;
-    if (steps > 0 && steps <= INT64_MAX / unit && factor < 1 && !(p->o->compat && !p->old))
+    if (steps > 0 && steps <= INT64_MAX / unit && factor < 1 &&
+        (p->falls_every || !(p->o->compat && !p->old)))
         falls =
             cr_arena_printf(&p->doc->arena,
                             ", exponential_decay_learning_rate: {decay_size: %lld, "

@@ -6,6 +6,17 @@
 
 #include "dialect/dialect.h"
 
+/* How the rows of a folder are made before they are read. */
+typedef enum cr_paddle_rows_kind {
+    CR_ROWS_AS_THEY_ARE, /* they are read as they are */
+    CR_ROWS_SESSIONS,    /* user,item,time: a line per user (mind) */
+    CR_ROWS_PASTED,      /* ids in *x.txt, labels in *y.txt (autofis) */
+} cr_paddle_rows_kind;
+typedef struct cr_paddle_rows {
+    cr_paddle_rows_kind kind;
+    const char *raw, *dir; /* the folder of the data, and that of the rows */
+} cr_paddle_rows;
+
 /* One training or one evaluation. */
 typedef struct cr_paddle_run {
     bool infer;
@@ -17,9 +28,8 @@ typedef struct cr_paddle_run {
     int64_t print_interval;
     int64_t epochs, batch;
     const char *data; /* folder of the data, as the config says it */
-    /* training: the folder of a log user,item,time, and the folder in which its sessions are to lie
-     * before the run; NULL: the data is read as it is */
-    const char *log, *sessions;
+    cr_paddle_rows rows;
+    bool pair_mask; /* training of autofis: comb_mask.npy tells afterwards which pairs are left */
     /* evaluation of vectors of words: the folder of the questions, and the file with the words and
      * their ids; NULL: the evaluation is one of crank's own */
     const char *questions, *dict;

@@ -335,6 +335,22 @@ static void old_data(cr_pd *p) {
                  cr_pd_at(p, d, "data_path"));
 }
 
+/* The folder of the data, or that of the rows which crank run makes of it. */
+static void put_rows(cr_pd *p, bool infer, const char *key, const char *dir, cr_loc at) {
+    cr_paddle_rows r = cr_pd_rows(p, infer);
+    if (r.kind == CR_ROWS_AS_THEY_ARE)
+        put_path(p, key, dir, at);
+    else if (cr_path_is_dir(r.dir))
+        put_path(p, key, r.dir, at);
+    else if (infer && p->o->part != CR_DIALECT_INFER)
+        return; /* a training needs none */
+    else
+        cr_pd_wrong(p, at, "%s, which lie in '%s' and are not there; 'crank run -m%s' makes them",
+                    r.kind == CR_ROWS_SESSIONS ? "the log of users is read as sessions"
+                                               : "the data is read as rows of one file",
+                    r.dir, infer ? " ... --infer" : "");
+}
+
 static void new_data(cr_pd *p) {
     const char *dir = cr_path_dir(&p->doc->arena, p->path);
     bool train = p->o->part != CR_DIALECT_INFER, infer = p->o->part != CR_DIALECT_TRAIN;
@@ -347,19 +363,12 @@ static void new_data(cr_pd *p) {
     cr_pd_put(p, cr_pd_at(p, p->runner, "train_batch_size"),
               "data_config: {batch_size: %lld, eval_batch_size: %lld, drop_remainder: %s}",
               (long long)batch, (long long)eval, p->sessions ? "false" : "true");
-    const char *sessions = p->model->reader == cr_pd_interests ? cr_pd_log_sessions(p) : NULL;
-    if (train && sessions && !cr_path_is_dir(sessions))
-        cr_pd_wrong(p, cr_pd_at(p, p->runner, "train_data_dir"),
-                    "the log of users is read as sessions, which lie in '%s' and are not there; "
-                    "'crank run -m' makes them",
-                    sessions);
-    else if (train && data && *data && !cr_pd_online(p))
-        put_path(p, "train_input_path",
-                 sessions ? sessions : cr_path_join(&p->doc->arena, dir, data),
+    if (train && data && *data && !cr_pd_online(p))
+        put_rows(p, false, "train_input_path", cr_path_join(&p->doc->arena, dir, data),
                  cr_pd_at(p, p->runner, "train_data_dir"));
     if (p->apart && train) return; /* the lines of the evaluation have other columns */
     if (infer && test && *test)
-        put_path(p, "eval_input_path", cr_path_join(&p->doc->arena, dir, test),
+        put_rows(p, true, "eval_input_path", cr_path_join(&p->doc->arena, dir, test),
                  cr_pd_at(p, p->runner, "test_data_dir"));
 }
 

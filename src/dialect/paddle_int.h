@@ -4,6 +4,7 @@
  *   paddle.c        which program a file belongs to; runner, phase and dataset; train_config
  *   paddle_ask.c    reading keys, with places; writing keys of crank; -o key=value
  *   paddle_data.c   readers: data_config and features
+ *   paddle_rows.c   rows that lie in several files: where they are written
  *   paddle_model.c  which model is meant
  *   paddle_rank.c, paddle_tasks.c, paddle_pairs.c, paddle_weighed.c, paddle_steps.c,
  *   paddle_match.c, paddle_recall.c  the models: one function each
@@ -77,6 +78,7 @@ struct cr_pd {
     bool apart;            /* lines of training and of evaluation have other columns */
     int64_t decay_rows;    /* decay_steps counts epochs of so many rows; 0: steps */
     int64_t rows_per_line; /* of the data; 0: one */
+    int64_t falls_every;   /* steps after which the rate falls by gamma (autofis); 0: never */
     bool sessions;         /* a line gives several rows, so that PaddleRec's batches are others */
     bool tables;           /* table_parameters says what the table is */
     cr_loc data_at;
@@ -137,6 +139,10 @@ const char *cr_pd_dense_names(cr_pd *p);
 const char *cr_pd_all_names(cr_pd *p); /* ids, then dense slots */
 /* cr_pd_both joins two such lists, of which any may be empty. */
 const char *cr_pd_both(cr_pd *p, const char *a, const char *b);
+
+/* ---- paddle_rows.c ---- */
+/* cr_pd_rows tells which rows crank run makes, for a training or an evaluation. */
+cr_paddle_rows cr_pd_rows(cr_pd *p, bool infer);
 
 /* ---- paddle_servers.c ---- */
 /* cr_pd_servers writes train_config.servers, and finds replicas and merges. */
@@ -203,6 +209,7 @@ void cr_pd_subwords(cr_pd *p);  /* words of a text, and the n-grams of each */
 void cr_pd_tree(cr_pd *p);      /* a vector and an item, over a tree of items */
 void cr_pd_texts(cr_pd *p);     /* two texts, with a tab */
 void cr_pd_movies(cr_pd *p);    /* slots of a user and a movie, and the rating */
+void cr_pd_pasted(cr_pd *p);    /* ids, and labels of another file */
 void cr_pd_purchases(cr_pd *p); /* click, purchase, and ids of feature_vocabulary */
 
 /* ---- the models ---- */
@@ -211,6 +218,7 @@ void cr_pd_difm(cr_pd *p);
 void cr_pd_deepfefm(cr_pd *p);
 void cr_pd_fat_deepffm(cr_pd *p);
 void cr_pd_aitm(cr_pd *p);
+void cr_pd_autofis(cr_pd *p);
 void cr_pd_escm2(cr_pd *p);
 void cr_pd_afm(cr_pd *p);
 void cr_pd_pnn(cr_pd *p);
@@ -240,9 +248,6 @@ bool cr_pd_alone(const cr_pd *p);
 /* cr_pd_skip_gram_and reads as cr_pd_skip_gram does, with more made columns and fields: YAML text
  * of list items, each with a comma in front. */
 void cr_pd_skip_gram_and(cr_pd *p, const char *made, const char *fields);
-/* cr_pd_log_sessions returns the folder of the sessions that crank run makes of a log
- * user,item,time; NULL: the model reads no such log. */
-const char *cr_pd_log_sessions(cr_pd *p);
 void cr_pd_dnn(cr_pd *p);
 void cr_pd_logistic_regression(cr_pd *p);
 void cr_pd_fm(cr_pd *p);

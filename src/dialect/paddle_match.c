@@ -303,14 +303,6 @@ void cr_pd_word2vec(cr_pd *p) {
 
 /* ---- mind ---- */
 
-const char *cr_pd_log_sessions(cr_pd *p) {
-    if (p->old || !p->hyper.map || !cr_conf_find(p->hyper.map, "neg_samples") ||
-        !cr_conf_find(p->hyper.map, "pow_p"))
-        return NULL;
-    const char *dir = cr_pd_str(p, p->runner, "model_save_path", false);
-    return cr_path_join(&p->doc->arena, dir ? dir : "model_output", "sessions");
-}
-
 /* Training: each item of a user's log from the fifth on is a row, with the items before it. The
  * candidates are this item and drawn ones. Evaluation: lines with slots, and the first of the
  * items to find. */

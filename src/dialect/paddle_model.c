@@ -42,6 +42,7 @@ static const char *const idle_xdeepfm[] = {"distributed_embedding",
                                            NULL};
 static const char *const idle_autoint[] = {"distributed_embedding", "use_sparse", "num_field",
                                            "is_sparse", NULL};
+static const char *const idle_autofis[] = {"n_col", NULL};
 static const char *const idle_dlrm[] = {"distributed_embedding", "sparse_inputs_slots", "num_field",
                                         NULL};
 static const char *const idle_din[] = {"distributed_embedding", "use_DataLoader", "is_sparse",
@@ -62,6 +63,7 @@ static const char *const idle_tasks[] = {
 static const cr_pd_model models[] = {
     {"afm", cr_pd_feat, cr_pd_afm, idle_slots, NULL, true, false},
     {"aitm", cr_pd_purchases, cr_pd_aitm, idle_none, "Adam", false, false},
+    {"autofis", cr_pd_pasted, cr_pd_autofis, idle_autofis, "Adam", false, false},
     {"autoint", cr_pd_places, cr_pd_autoint, idle_autoint, "Adam", true, false},
     {"bst", cr_pd_clicks, cr_pd_bst, idle_loader, "Adagrad", true, false},
     {"dcn", cr_pd_criteo, cr_pd_dcn, idle_dcn, "Adam", false, false},
@@ -114,11 +116,13 @@ static const cr_pd_model models[] = {
 #define N_MODELS (sizeof models / sizeof *models)
 
 /* Models of PaddleRec that crank does not have. */
-static const char *const others[] = {
-    "autofis",          "bert4rec", "deeprec",  "deepwalk",   "dmr",   "dpin",
-    "dselect_k",        "dsin",     "ensfm",    "fastformer", "iprec", "kim",
-    "listwise",         "maml",     "metaheac", "mhcn",       "naml",  "sign",
-    "textcnn_pretrain", "tisas",    NULL};
+static const char *const others[] = {"bert4rec", "deeprec",  "deepwalk",
+                                     "dmr",      "dpin",     "dselect_k",
+                                     "dsin",     "ensfm",    "fastformer",
+                                     "iprec",    "kim",      "listwise",
+                                     "maml",     "metaheac", "mhcn",
+                                     "naml",     "sign",     "textcnn_pretrain",
+                                     "tisas",    NULL};
 
 static const char *next_model(const void *ctx, size_t i) {
     (void)ctx;
@@ -182,6 +186,7 @@ static const cr_pd_model *by_keys(const cr_pd *p) {
         {"pnn", "use_inner_product", "deep_input_size"},
         {"fibinet", "bilinear_type", "reduction_ratio"},
         {"aitm", "feature_vocabulary", "drop_prob"},
+        {"autofis", "grad_c", "grad_mu"},
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (has(p, rules[i].a) && has(p, rules[i].b)) return by_name(rules[i].model);

@@ -191,12 +191,13 @@ static void new_run(cr_pd *p, bool infer, cr_paddle_run *r) {
         r->dict = cr_path_join(&p->doc->arena, dir_of, dict);
         r->questions = cr_path_join(&p->doc->arena, dir_of, data);
     }
-    bool mind = cr_pd_log_sessions(p) != NULL;
+    bool mind = cr_pd_rows(p, false).kind == CR_ROWS_SESSIONS;
     if (infer && mind) r->longest = cr_pd_int(p, p->hyper, "maxlen", 30, 1, 100000);
     if (infer && mind) r->questions = cr_path_join(&p->doc->arena, dir_of, data);
-    if (infer) return;
-    r->sessions = cr_pd_log_sessions(p);
-    r->log = cr_path_join(&p->doc->arena, dir_of, data);
+    r->rows = cr_pd_rows(p, infer);
+    cr_pd_map root = {p->in, "the config"};
+    r->pair_mask =
+        !infer && r->rows.kind == CR_ROWS_PASTED && cr_pd_int(p, root, "stage", 0, 0, 1) == 0;
 }
 
 /* Copies what the runs point to, because the document does not live as long. */
@@ -205,8 +206,8 @@ static cr_paddle_run *kept(cr_arena *a, const cr_paddle_run *v, int n) {
     for (int i = 0; i < n; i++) {
         out[i] = v[i];
         const char **texts[] = {&out[i].runner,    &out[i].phase,       &out[i].data,
-                                &out[i].questions, &out[i].dict,        &out[i].log,
-                                &out[i].sessions,  &out[i].dir,         &out[i].tree_info,
+                                &out[i].questions, &out[i].dict,        &out[i].rows.raw,
+                                &out[i].rows.dir,  &out[i].dir,         &out[i].tree_info,
                                 &out[i].step_dir,  &out[i].tree_layers, &out[i].dump,
                                 &out[i].act,       &out[i].export_dir,  &out[i].init};
         for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)

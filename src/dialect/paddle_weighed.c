@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/npy.h"
 #include "dialect/paddle_int.h"
 
 #define IN_ALL "inputs: [{feature_group_name: all}]"
@@ -233,4 +234,93 @@ void cr_pd_fat_deepffm(cr_pd *p) {
               "second, inputs: [{block_name: deep}], linear: {units: 1}}, {name: score, inputs: "
               "[{block_name: first}, {block_name: second}], add: {}}]}, " CR_PD_ONE_SCORE "}",
               cr_pd_id_names(p), numbers, (long long)dim, fc, drop);
+}
+
+/* ---- autofis ---- */
+
+/* The numbers of the pairs that comb_mask.npy names, as a list; "" when it cannot be read. */
+static const char *chosen_pairs(cr_pd *p, int64_t pairs, cr_loc at) {
+    int64_t *v, shape[2], left = 0;
+    cr_err err;
+    cr_buf b;
+    if (cr_npy_read_i64("comb_mask.npy", &p->doc->arena, &v, shape, &err) != CR_OK) {
+        cr_pd_wrong(p, at, "stage 1 reads the pairs that stage 0 has left over: %s", err.msg);
+        return "";
+    }
+    cr_buf_init(&b);
+    for (int64_t i = 0; i < shape[0] * shape[1] && i < pairs; i++)
+        if (v[i]) cr_buf_printf(&b, "%s%lld", left++ ? ", " : "", (long long)i);
+    if (shape[0] * shape[1] != pairs || left == 0)
+        cr_pd_wrong(
+            p, at,
+            "comb_mask.npy has %lld numbers, of which %lld are not 0, for the %lld pairs of "
+            "the fields; train stage 0 anew",
+            (long long)(shape[0] * shape[1]), (long long)left, (long long)pairs);
+    const char *list = cr_arena_strdup(&p->doc->arena, left ? b.data : "");
+    cr_buf_clear(&b);
+    return list;
+}
+
+/* A DeepFM whose pairs have a weight each (Liu et al., 2020). Stage 0 searches: GRDA sets weights
+ * to 0. Stage 1 trains with the pairs that are left. As shipped, the batch norm of the products
+ * learns a scale and a shift, too. */
+void cr_pd_autofis(cr_pd *p) {
+    int64_t rows = cr_pd_int(p, p->hyper, "input_size", CR_PD_REQUIRED, 1, CR_PD_MAX_ROWS);
+    int64_t dim = cr_pd_int(p, p->hyper, "embedding_size", CR_PD_REQUIRED, 1, 65536);
+    long long width = (long long)cr_pd_int(p, p->hyper, "width", CR_PD_REQUIRED, 1, 1048576);
+    int64_t depth = cr_pd_int(p, p->hyper, "depth", CR_PD_REQUIRED, 1, 1000);
+    int64_t real = (int64_t)p->n_ids * (p->n_ids - 1) / 2;
+    int64_t pairs = cr_pd_int(p, p->hyper, "pairs", real, 1, 1000000000);
+    double c = cr_pd_num(p, p->hyper, "grad_c", 0.0005, 0, 1e6);
+    double mu = cr_pd_num(p, p->hyper, "grad_mu", 0.8, 0, 1);
+    cr_pd_map root = {p->in, "the config"};
+    int64_t stage = cr_pd_int(p, root, "stage", 0, 0, 1);
+    if (pairs != real) {
+        cr_pd_wrong(p, cr_pd_at(p, p->hyper, "pairs"),
+                    "pairs is %lld, and %d fields have %lld pairs; set it to that",
+                    (long long)pairs, p->n_ids, (long long)real);
+        return;
+    }
+    const char *chosen = "", *in = "products";
+    if (stage == 1) {
+        const char *list = chosen_pairs(p, pairs, cr_pd_at(p, root, "stage"));
+        if (!*list) return;
+        in = "chosen";
+        chosen = cr_arena_printf(&p->doc->arena,
+                                 "{name: chosen, inputs: [{block_name: products}], choose: "
+                                 "{columns: [%s]}}, ",
+                                 list);
+    } else {
+        cr_pd_put(p, cr_pd_at(p, p->hyper, "grad_c"),
+                  "train_config: {dense_optimizer: {part_optimizers: [{grda_optimizer: {lr: 1, c: "
+                  "%.9g, mu: %.9g}, regex_pattern: \"model[.]blocks[.]weighed[.]weight\", "
+                  "constant_learning_rate: {}}]}}",
+                  c, mu);
+    }
+    double init = sqrt(6.0 / (double)rows), both = sqrt(6.0 / (double)(rows + dim));
+    cr_pd_id_features(p, rows, dim,
+                      cr_arena_printf(&p->doc->arena, "nn.init.uniform_,a=%.9g,b=%.9g", -both,
+                                      both),
+                      true);
+    cr_buf units;
+    cr_buf_init(&units);
+    for (int64_t i = 0; i < depth; i++)
+        cr_buf_printf(&units, "%s%lld", i ? ", " : "", width);
+    cr_pd_put(
+        p, p->model_at,
+        "model_config: {feature_groups: [{group_name: wide, group_type: WIDE, feature_names: "
+        "[%s]}, {group_name: all, feature_names: [%s]}], backbone: {wide_embedding_dim: 1, "
+        "wide_init_fn: \"nn.init.uniform_,a=%.9g,b=%.9g\", blocks: [{name: first, inputs: "
+        "[{feature_group_name: wide}], sum: {}}, {name: products, " IN_ALL ", dot_interaction: "
+        "{}}, %s{name: normed, inputs: [{block_name: %s}], batch_norm: {affine: %s}}, {name: "
+        "weighed, inputs: [{block_name: normed}], scale: {value: 0.6, spread: 0.001}}, {name: "
+        "second, inputs: [{block_name: weighed}], sum: {}}, {name: deep, " IN_ALL ", mlp: "
+        "{hidden_units: [%s], use_bn: true}}, {name: third, inputs: [{block_name: deep}], linear: "
+        "{units: 1}}, {name: score, inputs: [{block_name: first}, {block_name: second}, "
+        "{block_name: third}], add: {}}]}, losses: [{binary_cross_entropy: {}}], metrics: [{auc: "
+        "{}}, {logloss: {}}], train_metrics: [{auc: {}, since_epoch: true}, {logloss: {}, "
+        "since_epoch: true}]}",
+        cr_pd_id_names(p), cr_pd_id_names(p), -init, init, chosen, in,
+        p->o->compat ? "true" : "false", units.data);
+    cr_buf_clear(&units);
 }

@@ -56,12 +56,16 @@ const cr_block_type cr_block_linear = {
 typedef struct scale_conf {
     cr_conf_base base;
     bool weight, bias, random;
+    double value, spread;
 } scale_conf;
 static const cr_field scale_fields[] = {
     CR_BOOL(scale_conf, weight, true, CR_F_OURS, "multiply by a learned vector"),
     CR_BOOL(scale_conf, bias, false, CR_F_OURS, "add a learned vector"),
     CR_BOOL(scale_conf, random, false, CR_F_OURS,
-            "the factors begin with random numbers; false: with 1"),
+            "the factors begin with random numbers; false: with value"),
+    CR_FLOAT(scale_conf, value, 1, -CR_INF, CR_INF, CR_F_OURS, "what the factors begin with"),
+    CR_FLOAT(scale_conf, spread, 0, 0, CR_INF, CR_F_OURS,
+             "they begin up to so far above or below value"),
     CR_END,
 };
 const cr_msg cr_block_scale_msg = {
@@ -79,7 +83,9 @@ static void scale(cr_block_call *c, const void *conf) {
         return;
     }
     size_t mark = cr_graph_push(c->g, "%s", c->path);
-    cr_init init = s->random ? CR_INIT_U(1.0 / sqrt((double)w)) : CR_INIT_C(1);
+    cr_init init = s->random ? CR_INIT_U(1.0 / sqrt((double)w)) : CR_INIT_C(s->value);
+    if (!s->random && s->spread > 0)
+        init = (cr_init){CR_INIT_UNIFORM, s->value - s->spread, s->value + s->spread, 0, 0};
     if (s->weight) y = cr_mul(c->g, y, cr_vector(c->g, "weight", w, init));
     if (s->bias) y = cr_bias(c->g, y, cr_vector(c->g, "bias", w, CR_INIT_C(0)));
     cr_graph_pop(c->g, mark);

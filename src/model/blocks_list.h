@@ -16,6 +16,7 @@
     X(bilinear, cr_block_bilinear_msg)                                                             \
     X(both, cr_block_both_msg)                                                                     \
     X(capsules, cr_block_capsules_msg)                                                             \
+    X(choose, cr_block_choose_msg)                                                                 \
     X(cin, cr_cin_msg)                                                                             \
     X(concat, cr_block_concat_msg)                                                                 \
     X(conv, cr_block_conv_msg)                                                                     \

@@ -1,6 +1,6 @@
 /*
- * blocks_shape.c - block layers without parameters: concat, add, multiply, slice, sum, mean,
- * fields, softmax, stop_gradient.
+ * blocks_shape.c - block layers without parameters: concat, add, multiply, slice, choose, sum,
+ * mean, fields, softmax, stop_gradient.
  */
 #include "model/blocks_int.h"
 #include "model/blocks_list.h"
@@ -132,6 +132,45 @@ const cr_block_type cr_block_slice = {
     .takes = CR_TAKES_POSITIONS,
     .min_in = 1,
     .build = slice,
+};
+
+typedef struct choose_conf {
+    cr_conf_base base;
+    cr_ints columns;
+} choose_conf;
+static const cr_field choose_fields[] = {
+    CR_INT(choose_conf, columns, 0, 0, 1e12, CR_F_REPEATED | CR_F_REQUIRED | CR_F_OURS,
+           "numbers of the row that are taken, from 0 on, in this order"),
+    CR_END,
+};
+const cr_msg cr_block_choose_msg = {
+    .name = "ChooseBlock",
+    .help = "Chosen numbers of the row",
+    .fields = choose_fields,
+    .size = sizeof(choose_conf),
+};
+/* Numbers that follow each other are one slice. */
+static void choose(cr_block_call *c, const void *conf) {
+    const cr_ints *v = &((const choose_conf *)conf)->columns;
+    cr_node **parts = CR_NEW_N(&c->b->m->arena, cr_node *, v->n + 1);
+    int n = 0;
+    for (int64_t i = 0, end; i < v->n; i = end) {
+        for (end = i + 1; end < v->n && v->v[end] == v->v[end - 1] + 1;)
+            end++;
+        if (v->v[end - 1] >= c->x.node->width) {
+            cr_block_wrong(c, cr_conf_at(conf, "columns"),
+                           "number %lld is taken of a row that is %lld wide, from 0 on; correct it",
+                           (long long)v->v[end - 1], (long long)c->x.node->width);
+            return;
+        }
+        parts[n++] = cr_slice(c->g, c->x.node, v->v[i], end - i);
+    }
+    cr_block_give(c, cr_concat(c->g, parts, n));
+}
+const cr_block_type cr_block_choose = {
+    .name = "choose",
+    .min_in = 1,
+    .build = choose,
 };
 
 typedef struct fold_conf {

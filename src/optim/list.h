@@ -30,7 +30,8 @@
     DENSE(adamw_optimizer, adamw, adamw)                                                           \
     DENSE(adadelta_optimizer, adadelta, adadelta)                                                  \
     DENSE(rmsprop_optimizer, rmsprop, rmsprop)                                                     \
-    DENSE(ftrl_optimizer, ftrl, ftrl)
+    DENSE(ftrl_optimizer, ftrl, ftrl)                                                              \
+    DENSE(grda_optimizer, grda, grda)
 
 #define CR_OPTIM_DECLARE(key, m, t)                                                                \
     extern const cr_msg cr_optim_##m##_msg;                                                        \

@@ -170,6 +170,16 @@ CR_CHECKED cr_code cr_feature_selection(const cr_select_opts *o, cr_select_resul
 CR_CHECKED cr_code cr_log_sessions(const char *log_dir, const char *out_dir, int64_t *users,
                                    cr_err *err);
 
+/* cr_paste_labels joins the files *x.txt and *y.txt of a folder line by line, labels in front, into
+ * out_dir/rows.txt. *rows: how many there are, which out_dir/.count says, too. */
+CR_CHECKED cr_code cr_paste_labels(const char *raw_dir, const char *out_dir, int64_t *rows,
+                                   cr_err *err);
+
+/* cr_pair_mask writes a NumPy file with a 1 for each pair of fields whose weight in an autofis
+ * checkpoint is not 0, and a 0 for the others. *left of *n pairs have a 1. */
+CR_CHECKED cr_code cr_pair_mask(const char *ckpt_dir, const char *path, int64_t *left, int64_t *n,
+                                cr_err *err);
+
 /* cr_analogies asks the vectors of words of a checkpoint: a is to b as c is to which word? */
 typedef struct cr_analogy_opts {
     const char *ckpt_dir, *table; /* the table of the vectors */

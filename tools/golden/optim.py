@@ -3,7 +3,7 @@
 Dense rules come from torch.optim, clipping from torch.nn.utils, cosine schedules from
 torch.optim.lr_scheduler. The table rules are written out here in float32 as FBGEMM states
 them: gradients of equal ids are summed first, then each touched row is updated once. Adam over all
-rows is torch's AdamW on the whole table. FTRL, which torch lacks, is written out in float64.
+rows is torch's AdamW on the whole table. FTRL and GRDA, which torch lacks, are written out in float64.
 Run with a python that has torch: python3 tools/golden/optim.py
 """
 
@@ -79,6 +79,14 @@ for name, first, args in (
 ):
     steps = np.stack(list(ftrl_steps(first.numpy(), grads.numpy(), **args)))
     out.add("dense/%s" % name, steps)
+
+# generalized regularized dual averaging (Chao and Cheng 2019), in float64
+for name, lr, c, mu in (("grda", 0.5, 0.05, 0.7), ("grda_one", 1.0, 0.0005, 0.8)):
+    a, steps = w0.numpy().astype(np.float64), []
+    for t, g in enumerate(grads.numpy().astype(np.float64), 1):
+        a = a - lr * g
+        steps.append(np.sign(a) * np.maximum(np.abs(a) - c * lr ** (0.5 + mu) * t ** mu, 0))
+    out.add("dense/%s" % name, np.stack(steps))
 
 # clip_grad_norm_ of three parameters: the factor that all gradients get
 for p in (1.0, 2.0, 3.0, math.inf):

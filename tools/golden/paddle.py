@@ -36,12 +36,14 @@ def shapes(folder, model, compat):
     subprocess.run(run, cwd=folder, check=True, stdout=subprocess.DEVNULL)
     ckpt = next(os.path.join(out, n) for n in sorted(os.listdir(out)) if n.startswith("model.ckpt"))
     text = subprocess.run([CRANK, "params", ckpt], check=True, stdout=subprocess.PIPE).stdout.decode()
-    for n in os.listdir(out):  # the sessions of a log stay: crank run makes them, and the test only trains
-        if n != "sessions":
+    for n in os.listdir(out):  # rows that crank run makes of the data stay: the test only trains
+        if n not in ("sessions", "rows"):
             path = os.path.join(out, n)
             shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(path) else os.remove(path)
     if not os.listdir(out):
         os.rmdir(out)
+    if os.path.exists(os.path.join(folder, "comb_mask.npy")):
+        os.remove(os.path.join(folder, "comb_mask.npy"))
     found = re.findall(r"^  (model\.\S+)\s+\[([0-9, ]*)\]", text, re.M)
     return {n: tuple(int(x) for x in s.split(",") if x.strip()) for n, s in found if not n.endswith("num_batches_tracked")}
 
@@ -56,7 +58,8 @@ def scores(case, P, x, name):
 def run(case, start, batches, dtype):
     P = {k: v.to(dtype).clone().requires_grad_("running" not in k and "routing" not in k) for k, v in start.items()}
     learned = [v for v in P.values() if v.requires_grad]
-    moved = [v for k, v in P.items() if v.requires_grad and not (case.frozen and k.startswith(case.frozen))]
+    moved = [v for k, v in P.items() if v.requires_grad and not (case.frozen and k.startswith(case.frozen)) and k not in case.grda]
+    sums = {k: P[k].detach().clone() for k in case.grda}
     out = {"init/" + k: v.detach().clone() for k, v in P.items()}
     opt = torch.optim.SGD(moved, lr=case.rate) if case.optimizer == "SGD" else torch.optim.Adam(moved, lr=case.rate)
     losses = []
@@ -76,6 +79,10 @@ def run(case, start, batches, dtype):
         if step == 0:
             out.update({"grad/" + k: v.grad.clone() for k, v in P.items() if v.requires_grad})
         opt.step()
+        for k, (lr, c, mu) in case.grda.items():
+            sums[k] -= lr * P[k].grad
+            P[k].data = sums[k].sign() * (sums[k].abs() - c * lr ** (0.5 + mu) * (step + 1) ** mu).clamp(min=0)
+            P[k].grad = None
     out["loss"] = torch.tensor(losses, dtype=torch.float64)
     out.update({"final/" + k: v.detach().clone() for k, v in P.items()})
     x = {k: v.to(dtype) if v.is_floating_point() else v for k, v in batches[0][0].items()}

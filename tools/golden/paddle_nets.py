@@ -13,9 +13,10 @@ WIDE = "model.embedding_group.emb_impls.__BASE__.ebc.embedding_bags.%s_wide.weig
 
 
 class Case:
-    def __init__(self, model, config, rows, net, loss, rate, optimizer="SGD", frozen=None):
+    def __init__(self, model, config, rows, net, loss, rate, optimizer="SGD", frozen=None, grda={}):
         self.model, self.config, self.rows, self.net, self.loss = model, config, rows, net, loss
         self.rate, self.optimizer = rate, optimizer
+        self.grda = grda  # parameters that dual averaging moves: name -> rate, c, mu
         self.frozen = frozen  # parameters whose names begin so have gradients and stay as they are
 
 
@@ -413,7 +414,8 @@ def norm(P, name, x, train):
         with torch.no_grad():
             P[at + ".running_mean"].mul_(0.9).add_(0.1 * mean)
             P[at + ".running_var"].mul_(0.9).add_(0.1 * var * len(x) / (len(x) - 1))
-    return (x - mean) / (var + 1e-5).sqrt() * P[at + ".weight"] + P[at + ".bias"]
+    y = (x - mean) / (var + 1e-5).sqrt()
+    return y * P[at + ".weight"] + P[at + ".bias"] if at + ".weight" in P else y
 
 
 def normed(P, name, x, n, train):

@@ -5,7 +5,7 @@ import torch
 from torch.nn import functional as F
 
 from blocks import aware_pairs
-from paddle_nets import BAGS, N, READER, WIDE, Case, bce, block, classes, linear, mlp, new, old, write
+from paddle_nets import BAGS, N, READER, WIDE, Case, bce, block, classes, linear, mlp, new, norm, old, write
 
 CASES = {}
 TABLE = "SparseFeatFactors"
@@ -237,3 +237,31 @@ def fat_deepffm_net(P, x, train):
 
 case("deepfefm", deepfefm_net, ", fc_sizes: [5], dropout_rate: 0", 4, 2)
 case("fat_deepffm", fat_deepffm_net, ", layer_sizes_dnn: [5], dropout_rate: 0", 3, 2, 0.01)
+
+
+# ---- autofis: a weight for each pair of fields, moved by GRDA ----
+
+
+def pasted_rows(rng, folder):
+    ids, label = rng.integers(0, 12, (N, 5)), rng.integers(0, 2, N)
+    write(folder, [" ".join("%d" % i for i in r) for r in ids], "train_x.txt")
+    write(folder, ["%d" % y for y in label], "train_y.txt")
+    return dict(ids=ids), label
+
+
+def autofis_net(P, x, train):
+    v = P[BAGS % TABLE][x["ids"]]
+    i, j = torch.triu_indices(5, 5, 1)
+    pairs = norm(P, "normed", (v[:, i] * v[:, j]).sum(2), train) * P["model.blocks.weighed.weight"]
+    h = v.flatten(1)
+    for k in range(2):
+        n = "deep.mlp.%d.perceptron." % k
+        h = torch.relu(norm(P, n + "1", block(P, n + "0", h, "model.blocks." + n + "0.bias" in P), train))
+    return P[WIDE % TABLE][x["ids"]].squeeze(2).sum(1, keepdim=True) + pairs.sum(1, keepdim=True) + block(P, "third", h)
+
+
+for ending in ("", "_compat"):
+    CASES["autofis" + ending] = Case(
+        "autofis", new("num_inputs: 5, input_size: 12, embedding_size: 3, width: 4, depth: 2, pairs: 10, grad_c: 0.05, grad_mu: 0.8", 0.05).replace(
+            "class: SGD", "gamma: 1, class: " + ("Adam" if ending else "SGD")),
+        pasted_rows, autofis_net, bce, 0.05, "Adam" if ending else "SGD", grda={"model.blocks.weighed.weight": (1, 0.05, 0.8)})

@@ -64,11 +64,26 @@ TEST(reads_both_widths) {
     cr_arena_clear(&a);
 }
 
+TEST(writes_a_list) {
+    static const int64_t v[] = {1, 0, -7};
+    cr_arena a;
+    cr_err err;
+    int64_t *back, shape[2];
+    cr_arena_init(&a, 0);
+    CHECK_INT(cr_npy_write_i64(file(), v, 3, &err), CR_OK);
+    CHECK_INT(cr_npy_read_i64(file(), &a, &back, shape, &err), CR_OK);
+    CHECK_INT(shape[0], 3);
+    CHECK_INT(shape[1], 1);
+    CHECK(memcmp(back, v, sizeof v) == 0);
+    cr_arena_clear(&a);
+}
+
 TEST(refuses_other_files) {
     static const char matrix[] = "not a matrix of whole numbers", cut[] = "is cut short";
     refused("{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }", 8, matrix);
     refused("{'descr': '<i8', 'fortran_order': True, 'shape': (1, 2), }", 16, matrix);
-    refused("{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }", 16, matrix);
+    refused("{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }", 8, cut);
+    refused("{'descr': '<i8', 'fortran_order': False, 'shape': (,), }", 8, matrix);
     refused("{'descr': '<i8', 'fortran_order': False, 'shape': (0, 2), }", 0, matrix);
     refused("{'descr': '<i8', 'fortran_order': False, 'shape': (1, 2, 3), }", 48, matrix);
     refused("{}", 8, matrix);
@@ -86,4 +101,4 @@ TEST(refuses_other_files) {
     cr_arena_clear(&a);
 }
 
-TEST_MAIN(CASE(reads_both_widths), CASE(refuses_other_files))
+TEST_MAIN(CASE(reads_both_widths), CASE(writes_a_list), CASE(refuses_other_files))

@@ -191,8 +191,8 @@ TEST(families) {
     CHECK_INT(used, 17);
     CHECK_INT(count(&cr_sparse_optim_family, &used), 11);
     CHECK_INT(used, 11);
-    CHECK_INT(count(&cr_dense_optim_family, &used), 6 + 1);
-    CHECK_INT(used, 7);
+    CHECK_INT(count(&cr_dense_optim_family, &used), 6 + 2);
+    CHECK_INT(used, 8);
     CHECK_INT(count(&cr_sched_family, &used), 6 + 1);
     CHECK_INT(used, 6 + 1);
     CHECK_INT(count(oneof_of(&cr_data_msg, "sampler"), &used), 5);

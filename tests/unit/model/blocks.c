@@ -64,6 +64,7 @@ static const struct {
     {"aware_pairs", MODEL(AB ", " AB, "aware_pairs: {}"), 4, ""},
     {"batch_norm", MODEL(AB, "batch_norm: {}"), 8,
      "weight bias running_mean running_var num_batches_tracked"},
+    {"choose", MODEL(AB, "choose: {columns: [7, 0, 1, 2, 5]}"), 5, ""},
     {"cin", MODEL(AB, "cin: {cin_layer_size: [3, 2]}"), 5,
      "cin_layers.0.weight cin_layers.0.bias cin_layers.1.weight cin_layers.1.bias"},
     {"concat", MODEL(AB ", " AB, "concat: {}"), 16, ""},

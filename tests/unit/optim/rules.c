@@ -123,6 +123,18 @@ TEST(dense_ftrl) {
     CHECK(w[1] == 0 && z[1] == 0 && n[1] == 0);
 }
 
+TEST(dense_grda) {
+    dense_case("grda", &cr_optim_grda, CONF(grda, "c: 0.05, mu: 0.7"), 0.5);
+    dense_case("grda_one", &cr_optim_grda, CONF(grda, "c: 0.0005, mu: 0.8"), 1);
+    /* a weight whose gradient is 0 falls below the limit and becomes 0 */
+    float w = 0.01F, a = 0, *state[1] = {&a}, g = 0;
+    const void *c = CONF(grda, "c: 0.004, mu: 0.5");
+    cr_optim_grda.dense(c, &(cr_optim_step){.lr = 1, .t = 1}, &w, &g, state, 1);
+    CHECK_NEAR(w, 0.006, 0, 1e-6);
+    cr_optim_grda.dense(c, &(cr_optim_step){.lr = 1, .t = 9}, &w, &g, state, 1);
+    CHECK(w == 0);
+}
+
 /* Sums the gradients of equal ids in order of occurrence, then updates each touched row once. */
 static void row_case(int D, const char *name, const cr_optim_type *type, const void *conf,
                      double lr, bool prepare) {
@@ -401,7 +413,7 @@ TEST(cleanup) {
 }
 
 TEST_MAIN(CASE(dense_sgd), CASE(dense_adagrad), CASE(dense_adam), CASE(dense_adam_forms),
-          CASE(dense_adadelta_rmsprop), CASE(dense_ftrl), CASE(rows),
+          CASE(dense_adadelta_rmsprop), CASE(dense_ftrl), CASE(dense_grda), CASE(rows),
           CASE(vector_code_is_the_formula), CASE(dense_rule_is_row_rule),
           CASE(all_rows_come_to_rest), CASE(zeros_stay_finite), CASE(norms), CASE(names_and_sizes),
           CASE(cleanup))

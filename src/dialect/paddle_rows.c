@@ -1,0 +1,77 @@
+/*
+ * paddle_rows.c - data of which a row lies in several files or lines: `crank run` writes the rows
+ * to a folder beside the checkpoints before it trains or evaluates, and the config reads that
+ * folder.
+ *
+ *   mind                 user,item,time: <model_save_path>/sessions, a line per user
+ *   autofis              ids in *x.txt, labels in *y.txt: <model_save_path>/rows/train and, for an
+ *                        evaluation, <infer_load_path>/rows/test
+ *
+ * Which data that is follows from hyper-parameters that these models alone have, because the list
+ * of runs is made before the model is known.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "dialect/paddle_int.h"
+
+static bool has(const cr_pd *p, const char *a, const char *b) {
+    return p->hyper.map && cr_conf_find(p->hyper.map, a) && cr_conf_find(p->hyper.map, b);
+}
+
+cr_paddle_rows cr_pd_rows(cr_pd *p, bool infer) {
+    cr_paddle_rows r = {0};
+    cr_arena *a = &p->doc->arena;
+    if (p->old) return r;
+    if (has(p, "neg_samples", "pow_p")) r.kind = infer ? CR_ROWS_AS_THEY_ARE : CR_ROWS_SESSIONS;
+    if (has(p, "grad_c", "grad_mu")) r.kind = CR_ROWS_PASTED;
+    if (r.kind == CR_ROWS_AS_THEY_ARE) return r;
+    const char *save =
+        cr_pd_str(p, p->runner, infer ? "infer_load_path" : "model_save_path", false);
+    const char *data = cr_pd_str(p, p->runner, infer ? "test_data_dir" : "train_data_dir", false);
+    r.raw = cr_path_join(a, cr_path_dir(a, p->path), data ? data : "");
+    r.dir = cr_path_join(a, save ? save : "model_output",
+                         r.kind == CR_ROWS_SESSIONS ? "sessions"
+                         : infer                    ? "rows/test"
+                                                    : "rows/train");
+    return r;
+}
+
+/* ---- autofis ---- */
+
+/* The rate falls five times in an epoch, so the number of rows is needed. */
+static void find_falls(cr_pd *p) {
+    cr_paddle_rows r = cr_pd_rows(p, false);
+    cr_err err;
+    cr_buf text;
+    int64_t batch = cr_pd_int(p, p->runner, "train_batch_size", 1, 1, 1000000000);
+    cr_buf_init(&text);
+    if (cr_file_read(cr_path_join(&p->doc->arena, r.dir, ".count"), 64, &text, &err) == CR_OK)
+        p->falls_every = strtoll(text.data, NULL, 10) / batch / 5;
+    if (p->falls_every == 0) cr_pd_idle(p, p->optimizer, "gamma");
+    cr_buf_clear(&text);
+}
+
+void cr_pd_pasted(cr_pd *p) {
+    find_falls(p);
+    int64_t n = cr_pd_int(p, p->hyper, "num_inputs", CR_PD_REQUIRED, 2, 10000);
+    cr_buf fields, widths;
+    cr_buf_init(&fields);
+    cr_buf_init(&widths);
+    cr_buf_str(&fields, "{input_name: label, input_type: INT64}");
+    cr_buf_str(&widths, "1");
+    p->ids = CR_NEW_N(&p->doc->arena, const char *, n + 1);
+    p->n_ids = (int)n;
+    for (int i = 0; i < (int)n; i++) {
+        p->ids[i] = cr_arena_printf(&p->doc->arena, "field_%d", i + 1);
+        cr_buf_printf(&fields, ", {input_name: %s, input_type: ARRAY_INT64}", p->ids[i]);
+        cr_buf_str(&widths, ", 1");
+    }
+    cr_pd_put(p, p->data_at,
+              "data_config: {dataset_type: SlotDataset, fg_mode: FG_NONE, label_fields: [label], "
+              "slot_text: {form: FIXED, widths: [%s]}, input_fields: [%s]}",
+              widths.data, fields.data);
+    cr_buf_clear(&fields);
+    cr_buf_clear(&widths);
+}
