@@ -1,6 +1,7 @@
 /*
  * cmd_submit.c - `crank submit`: checks a job, writes its folder, hands it to a cluster.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +34,16 @@ static void say(void *ctx, const char *line) {
     cr_ui_say("%s\n", line);
 }
 
+static void complain(void *ctx, const char *line) {
+    (void)ctx;
+    fflush(stdout);
+    fprintf(stderr, "%s\n", line);
+}
+
+static void checked(void *ctx) {
+    cr_ui_findings(ctx);
+}
+
 static cr_code run(cr_ui *ui, const void *flags) {
     const args *a = flags;
     cr_submit_opts o = {.backend = a->backend,
@@ -40,7 +51,10 @@ static cr_code run(cr_ui *ui, const void *flags) {
                         .dry_run = a->dry_run,
                         .no_check = a->no_check,
                         .timeout_s = a->timeout,
-                        .say = say};
+                        .say = say,
+                        .complain = complain,
+                        .checked = checked,
+                        .ctx = ui};
     cr_submit_result res;
     cr_config_from(&a->config, &o.config);
     cr_code code = cr_submit_run(&o, &res, &ui->arena, &ui->diag);

@@ -106,10 +106,8 @@ void cr_conf_unknown_keys(cr_conf_base *self, const cr_conf_node *node, const in
     cr_buf names;
     cr_buf_init(&names);
     if (open) cr_conf_member_names(open, &names);
-    if (own && !name) {
-        name = own;
-        field_names(msg, &names);
-    }
+    if (own && !names.n) field_names(msg, &names);
+    if (own && !name) name = own;
     for (size_t i = 0; i < node->n; i++) {
         if (rows[i] >= 0) continue;
         const char *key = node->v[i].key, *near = cr_conf_meant(msg, key);

@@ -185,14 +185,21 @@ cr_code cr_bundle_make(cr_arena *a, const char *path, cr_bundle_result *res, cr_
     char *top = cr_arena_printf(a, "%s/crank-bundle.XXXXXX", tmp && *tmp ? tmp : "/tmp");
     cr_err ignored;
     *res = (cr_bundle_result){.libc = gnu_get_libc_version()};
-    if (!mkdtemp(top)) return cr_fail(err, CR_EIO, "%s: a folder cannot be made there", top);
     const char *full = path;
     char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
     if (here) full = cr_path_join(a, here, path);
     free(here);
     char folder[CR_SELF_MAX];
-    cr_code code = cr_self_folder(folder) ? pack_folder(a, folder, full, res, err)
-                                          : fill(a, top, full, res, err);
-    (void)!cr_rmtree(top, &ignored);
+    if (cr_self_folder(folder)) return pack_folder(a, folder, full, res, err);
+    cr_signals signals;
+    cr_code code = CR_OK;
+    cr_signals_watch(&signals); /* a signal must not leave the folder behind */
+    if (!mkdtemp(top))
+        code = cr_fail(err, CR_EIO, "%s: a folder cannot be made there: %s", top, strerror(errno));
+    if (code == CR_OK) {
+        code = fill(a, top, full, res, err);
+        (void)!cr_rmtree(top, &ignored);
+    }
+    cr_signals_leave(&signals);
     return code;
 }

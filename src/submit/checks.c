@@ -93,6 +93,7 @@ static void check_configs(cr_submit *s) {
         return;
     }
     const char *before = getenv("PADDLE_PADDLEREC_ROLE");
+    if (before) before = cr_arena_strdup(s->a, before);
     setenv("PADDLE_PADDLEREC_ROLE", "WORKER", 1); /* the config is that of a node */
     cr_code code = cr_paddle_runs(s->o->config.path, &(cr_dialect_opts){.elsewhere = !s->data_here},
                                   false, s->a, &runs, &n, s->diag);
@@ -100,7 +101,10 @@ static void check_configs(cr_submit *s) {
         cr_config_opts o = run_config(s, &runs[i]);
         if (!runs[i].infer) check_config(s, &o, runs[i].servers != 0);
     }
-    if (!before) unsetenv("PADDLE_PADDLEREC_ROLE");
+    if (before)
+        setenv("PADDLE_PADDLEREC_ROLE", before, 1);
+    else
+        unsetenv("PADDLE_PADDLEREC_ROLE");
 }
 
 static void check_uploads(cr_submit *s) {

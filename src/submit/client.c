@@ -37,57 +37,59 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ---- signals ---- */
-
-static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
-#define N_ENDS (sizeof ends / sizeof *ends)
-
-static void on_end(int sig) {
-    (void)sig;
-    cr_stop_requested = 1;
-}
-
-/* While a program runs, signals set the flag; what is ignored (nohup) stays so. */
-static void watch(struct sigaction *old) {
-    struct sigaction sa = {.sa_handler = on_end};
-    sigemptyset(&sa.sa_mask);
-    for (size_t i = 0; i < N_ENDS; i++)
-        if (sigaction(ends[i], NULL, &old[i]) == 0 && old[i].sa_handler == SIG_DFL)
-            (void)sigaction(ends[i], &sa, NULL);
-}
-
-static void unwatch(const struct sigaction *old) {
-    for (size_t i = 0; i < N_ENDS; i++)
-        (void)sigaction(ends[i], &old[i], NULL);
-}
-
-/* ---- the program ---- */
-
 /* Has the program ended? It can be waited for all the same. */
 static bool has_ended(pid_t pid) {
     siginfo_t info = {0};
     return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
 }
 
-/* Reads until the other end is closed, or the program has ended and nothing more comes; false: the
- * time is over, or a signal came. */
-static bool read_all(int fd, pid_t pid, double until, cr_buf *out) {
+/* Hands over the whole lines of the program's errors; all: the rest, too. */
+static void tell_lines(const cr_client_opts *o, cr_arena *a, cr_buf *text, bool all) {
+    size_t from = 0;
+    for (;;) {
+        const char *line = text->data + from;
+        const char *end = text->n > from ? memchr(line, '\n', text->n - from) : NULL;
+        size_t n = end ? (size_t)(end - line) : text->n - from;
+        if (!end && !(all && n)) break;
+        o->errors(o->ctx, cr_arena_strndup(a, line, n));
+        from += n + (end != NULL);
+    }
+    if (from == 0) return;
+    memmove(text->data, text->data + from, text->n - from);
+    text->n -= from;
+}
+
+/* Reads the output (and the errors, when somebody asks for them) until the other ends are closed,
+ * or the program has ended and nothing more comes; false: the time is over, or a signal came. */
+static bool read_all(const cr_client_opts *o, cr_arena *a, int out, int err, pid_t pid,
+                     double until, cr_buf *text) {
     char part[4096];
     double rest = 0; /* then the output of a program that has ended is complete */
-    for (;;) {
-        struct pollfd p = {.fd = fd, .events = POLLIN};
+    bool whole = false;
+    struct pollfd p[2] = {{.fd = out, .events = POLLIN}, {.fd = err, .events = POLLIN}};
+    cr_buf lines;
+    cr_buf_init(&lines);
+    while (!whole) {
         double left = until - now();
-        if (cr_stop_requested || (until > 0 && left <= 0)) return false;
+        if (cr_stop_requested || (until > 0 && left <= 0)) break;
         if (rest == 0 && has_ended(pid)) rest = now() + REST;
-        if (rest > 0 && now() >= rest) return true;
-        int ready = poll(&p, 1, until > 0 && 1000 * left < SLICE ? (int)(1000 * left) + 1 : SLICE);
-        if (ready < 0 && errno != EINTR) return true;
-        if (ready <= 0) continue;
-        ssize_t k = read(fd, part, sizeof part);
-        if (k < 0 && errno == EINTR) continue;
-        if (k <= 0) return true;
-        if (out->n < MOST) cr_buf_add(out, part, (size_t)k);
+        whole = (rest > 0 && now() >= rest) || (p[0].fd < 0 && p[1].fd < 0);
+        if (whole) break;
+        int ready = poll(p, 2, until > 0 && 1000 * left < SLICE ? (int)(1000 * left) + 1 : SLICE);
+        if (ready < 0 && errno != EINTR) whole = true;
+        for (int i = 0; ready > 0 && i < 2; i++) {
+            if (p[i].fd < 0 || !p[i].revents) continue;
+            ssize_t k = read(p[i].fd, part, sizeof part);
+            if (k < 0 && errno == EINTR) continue;
+            if (k <= 0) p[i].fd = -1; /* poll passes over it */
+            if (k > 0 && i == 0 && text->n < MOST) cr_buf_add(text, part, (size_t)k);
+            if (k > 0 && i == 1) cr_buf_add(&lines, part, (size_t)k);
+        }
+        if (lines.n) tell_lines(o, a, &lines, lines.n > MOST);
     }
+    if (lines.n) tell_lines(o, a, &lines, true);
+    cr_buf_clear(&lines);
+    return whole;
 }
 
 /* Waits for the end; false: the time is over, or a signal came that was not there before. */
@@ -112,16 +114,25 @@ static void end(pid_t pid, bool stay, bool gently, int *status) {
     (void)wait_end(pid, 0, status);
 }
 
+static void close_end(int *fd) {
+    if (*fd >= 0) close(*fd);
+    *fd = -1;
+}
+
 cr_code cr_client_run(cr_arena *a, const cr_client_opts *o, cr_ran *out, cr_err *err) {
     posix_spawn_file_actions_t f;
     posix_spawnattr_t attr;
     sigset_t none;
-    struct sigaction old[N_ENDS];
-    int fd[2] = {-1, -1}, status = 0;
+    cr_signals signals;
+    int fd[2] = {-1, -1}, errors[2] = {-1, -1}, status = 0;
     pid_t pid;
     *out = (cr_ran){.exit_code = -1, .out = ""};
-    if (!o->pass && pipe2(fd, O_CLOEXEC) != 0)
-        return cr_fail(err, CR_EIO, "cannot make a pipe: %s", strerror(errno));
+    if ((!o->pass && pipe2(fd, O_CLOEXEC) != 0) || (o->errors && pipe2(errors, O_CLOEXEC) != 0)) {
+        (void)cr_fail(err, CR_EIO, "cannot make a pipe: %s", strerror(errno));
+        close_end(&fd[0]);
+        close_end(&fd[1]);
+        return CR_EIO;
+    }
     sigemptyset(&none);
     posix_spawn_file_actions_init(&f);
     posix_spawnattr_init(&attr);
@@ -136,26 +147,30 @@ cr_code cr_client_run(cr_arena *a, const cr_client_opts *o, cr_ran *out, cr_err 
     posix_spawn_file_actions_addopen(&f, 0, "/dev/null", O_RDONLY, 0);
     if (!o->pass) posix_spawn_file_actions_adddup2(&f, fd[1], 1);
     if (!o->pass && o->merged) posix_spawn_file_actions_adddup2(&f, fd[1], 2);
-    watch(old);
+    if (o->errors) posix_spawn_file_actions_adddup2(&f, errors[1], 2);
+    cr_signals_watch(&signals);
     int e = posix_spawnp(&pid, o->argv[0], &f, &attr, o->argv, environ);
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&f);
-    if (fd[1] >= 0) close(fd[1]);
+    close_end(&fd[1]);
+    close_end(&errors[1]);
     if (e != 0) {
-        unwatch(old);
-        if (fd[0] >= 0) close(fd[0]);
+        cr_signals_leave(&signals);
+        close_end(&fd[0]);
+        close_end(&errors[0]);
         return cr_fail(err, CR_EIO, "cannot start %s: %s; is it installed and on PATH?",
                        cr_shown(a, o->argv[0]), strerror(e));
     }
     double until = o->timeout_s > 0 ? now() + o->timeout_s : 0;
     cr_buf text;
     cr_buf_init(&text);
-    out->late = fd[0] >= 0 && !read_all(fd[0], pid, until, &text);
+    out->late = !o->pass && !read_all(o, a, fd[0], errors[0], pid, until, &text);
     if (!out->late) out->late = !wait_end(pid, until, &status);
     out->stopped = out->late && cr_stop_requested;
     if (out->late) end(pid, o->stay, out->stopped, &status);
-    unwatch(old);
-    if (fd[0] >= 0) close(fd[0]);
+    cr_signals_leave(&signals);
+    close_end(&fd[0]);
+    close_end(&errors[0]);
     if (WIFEXITED(status)) out->exit_code = WEXITSTATUS(status);
     if (text.n) out->out = cr_arena_strndup(a, text.data, text.n);
     cr_buf_clear(&text);

@@ -127,16 +127,6 @@ static void needs(cr_submit *s, const keys *k, const char *key, const char *text
     if (!*text) cr_submit_wrong(s, cr_conf_at(k, key), "%s is missing; %s", key, why);
 }
 
-static void check_name(cr_submit *s, const keys *k) {
-    const char *p = k->job_name;
-    size_t n = strlen(p);
-    while (*p && (isalnum((unsigned char)*p) || strchr("_.-{}+:%", *p)))
-        p++;
-    if (*p || n > 256)
-        cr_submit_wrong(s, cr_conf_at(k, "job_name"),
-                        "job_name has letters, digits, '_', '.' and '-', at most 256 of them");
-}
-
 /* The folder is one for all dates: daily_{date} is daily. */
 static const char *without_dates(cr_submit *s, const char *name) {
     char *out = cr_arena_strdup(s->a, name), *to = out;
@@ -149,6 +139,15 @@ static const char *without_dates(cr_submit *s, const char *name) {
         to--;
     *to = 0;
     return *out ? out : "job";
+}
+
+static void check_name(cr_submit *s, const keys *k) {
+    const char *p = without_dates(s, k->job_name);
+    while (*p && (isalnum((unsigned char)*p) || strchr("_.-", *p)))
+        p++;
+    if (*p || strlen(k->job_name) > 256)
+        cr_submit_wrong(s, cr_conf_at(k, "job_name"),
+                        "job_name has letters, digits, '_', '.' and '-', at most 256 of them");
 }
 
 /* ---- dates ---- */
@@ -186,15 +185,39 @@ static bool dates(cr_submit *s, const char *text, cr_buf *out) {
     return any;
 }
 
-static void check_dates(cr_submit *s, const char *text) {
-    const keys *k = s->keys;
+/* secret: the text is not shown. */
+static void check_dates(cr_submit *s, cr_loc at, const char *what, const char *text, bool secret) {
     date_ref d;
     for (const char *p = text; (p = strstr(p, "{date")); p++)
         if (!read_date(s->a, p, &d))
-            cr_submit_wrong(s, k->base.at,
-                            "'%s' is no date; write {date}, {date-7} for a week earlier, or "
+            cr_submit_wrong(s, at,
+                            "%s: '%s' is no date; write {date}, {date-7} for a week earlier, or "
                             "{date:%%Y-%%m-%%d} for another form",
-                            cr_shown(s->a, d.whole));
+                            what, secret ? "{date..." : cr_shown(s->a, d.whole));
+}
+
+static void check_variable(void *ctx, const char *name, const char *text) {
+    cr_submit *s = ctx;
+    check_dates(s, cr_conf_at(s->keys, "env"), name, text, cr_is_secret(name));
+}
+
+/* Every text in which job.sh replaces dates. */
+static void check_all_dates(cr_submit *s, const keys *k) {
+    const cr_conf_node *v = cr_unboxed(k->args);
+    check_dates(s, cr_conf_at(k, "job_name"), "job_name", k->job_name, false);
+    check_dates(s, cr_conf_at(k, "model_dir"), "model_dir", k->model_dir, false);
+    for (size_t i = 0; i < N_TABLE; i++) {
+        bool secret =
+            strcmp(table[i].name, "image_repo_password") == 0 || strcmp(table[i].name, "envs") == 0;
+        check_dates(s, cr_conf_at(k, table[i].name), table[i].name, value(k, i), secret);
+    }
+    cr_place_each(s, check_variable, s);
+    if (v && v->kind == CR_NODE_SCALAR) check_dates(s, v->at, "args", v->text, false);
+    for (size_t i = 0; v && v->kind == CR_NODE_LIST && i < v->n; i++)
+        if (v->v[i].val->kind == CR_NODE_SCALAR)
+            check_dates(s, v->v[i].at, "args", v->v[i].val->text, false);
+    for (int i = 0; i < s->o->config.n_set; i++)
+        check_dates(s, CR_NOWHERE, "--set", s->o->config.set[i], false);
 }
 
 static bool has_master(const keys *k) {
@@ -256,15 +279,16 @@ static void check_idle(cr_submit *s, const keys *k) {
     }
 }
 
-/* K=V,K2=V2 */
+/* K=V,K2=V2. What is no pair may be the rest of a secret with a comma, so it is counted and not
+ * shown. */
 static void check_pairs(cr_submit *s, const keys *k, const char *key, const char *text,
                         const char *cure) {
-    for (const char *p = text; *p;) {
+    int i = 1;
+    for (const char *p = text; *p; i++) {
         size_t n = strcspn(p, ",");
         const char *is = memchr(p, '=', n);
         if (!is || is == p) {
-            cr_submit_wrong(s, cr_conf_at(k, key), "%s: '%s' is no pair K=V; %s", key,
-                            cr_shown(s->a, cr_arena_strndup(s->a, p, n)), cure);
+            cr_submit_wrong(s, cr_conf_at(k, key), "%s: part %d is no pair K=V; %s", key, i, cure);
             return;
         }
         p += n + (p[n] == ',');
@@ -305,9 +329,39 @@ static void check_envs(cr_submit *s, const keys *k) {
     bool secret = false;
     check_pairs(s, k, "envs", k->envs,
                 "a value has no comma; env: {NAME: value} takes any value of one line");
-    for (const char *p = k->envs; *p; p += strcspn(p, ","), p += *p == ',')
-        secret = secret || cr_is_secret(cr_arena_strndup(s->a, p, strcspn(p, "=,")));
+    for (const char *p = k->envs; *p; p += strcspn(p, ","), p += *p == ',') {
+        size_t name = strcspn(p, "=,");
+        if (!cr_is_secret(cr_arena_strndup(s->a, p, name))) continue;
+        secret = true;
+        if (p[name] == '=')
+            cr_secret_hide(s, cr_arena_strndup(s->a, p + name + 1, strcspn(p + name + 1, ",")));
+    }
     if (secret) cr_secret_told(s, cr_conf_at(k, "envs"), "envs");
+}
+
+/* The request holds the text of job.ini. */
+static void check_size(cr_submit *s, const keys *k) {
+    cr_buf all;
+    cr_buf_init(&all);
+    job_ini(k, k->work_dir, &all);
+    if (all.n > MOST_REQUEST)
+        cr_submit_wrong(s, k->base.at,
+                        "job.ini would have %zu bytes, and a request of DLC has %d at most; "
+                        "shorten envs and advanced_settings (env and args are in node.sh)",
+                        all.n, MOST_REQUEST);
+    cr_buf_clear(&all);
+}
+
+/* One line of job.sh. */
+static void check_upload(cr_submit *s, keys *k) {
+    size_t n = strlen(k->upload);
+    while (n > 0 && strchr("\r\n", k->upload[n - 1]))
+        n--; /* a block text of YAML ends with one */
+    k->upload = cr_arena_strndup(s->a, k->upload, n);
+    if (strpbrk(k->upload, "\r\n"))
+        cr_submit_wrong(s, cr_conf_at(k, "upload"),
+                        "upload holds a line break; write one command, with && between its parts, "
+                        "or the name of a script");
 }
 
 static void check(cr_submit *s) {
@@ -351,6 +405,7 @@ static void check(cr_submit *s) {
         cr_submit_wrong(s, k->base.at,
                         "give one of stage_dir, a folder here that the containers see as work_dir, "
                         "and upload, a command that copies \"$stage\" there");
+    check_upload(s, k);
     if (*k->stage_dir && !cr_path_is_dir(k->stage_dir))
         cr_submit_wrong(s, cr_conf_at(k, "stage_dir"), "there is no folder '%s'",
                         cr_shown(s->a, k->stage_dir));
@@ -367,13 +422,8 @@ static void check(cr_submit *s) {
     if (!cr_path_exists(config))
         cr_submit_warn(s, (cr_loc){config, 0, 0},
                        "the client's file with your access keys is missing; run 'dlc config'");
-    cr_buf all;
-    cr_buf_init(&all);
-    job_ini(k, "", &all);
-    cr_place_env(s, &all);
-    cr_buf_str(&all, cr_place_launch(s, ".", ""));
-    check_dates(s, all.data);
-    cr_buf_clear(&all);
+    check_all_dates(s, k);
+    check_size(s, k);
 }
 
 /* ---- files ---- */
@@ -387,40 +437,20 @@ static void node_sh(cr_submit *s, const char *base, cr_buf *b) {
     cr_buf_printf(b, "exec %s\n", cr_place_launch(s, ".", flags));
 }
 
-static cr_code write_all(cr_submit *s, cr_buf *b, cr_err *err) {
+/* job.sh stages the files, with the dates filled in, brings them to the storage of the containers
+ * and calls the client. found: what sed replaces, NULL: there are no dates. */
+static void job_sh(cr_submit *s, const char *found, cr_buf *b) {
     const keys *k = s->keys;
-    cr_buf found;
-    cr_buf_init(&found);
-    const char *name = cr_path_base(s->dir);
-    const char *all = cr_place_launch(s, ".", "");
-    cr_buf text;
-    cr_buf_init(&text);
-    job_ini(k, "", &text);
-    cr_place_env(s, &text);
-    bool dated = dates(s, text.data, &found);
-    dated = dates(s, all, &found) || dated;
-    cr_buf_clear(&text);
-    const char *base = cr_arena_printf(s->a, "%s/%s%s", k->work_dir, name, dated ? "-{date}" : "");
-    if (dated) (void)dates(s, base, &found);
-    cr_code code = CR_OK;
-    node_sh(s, base, b);
-    code = cr_folder_put(s, "node.sh", b, err);
-    job_ini(k, cr_arena_printf(s->a, "sh %s/node.sh", cr_sh(s->a, base)), b);
-    if (b->n > MOST_REQUEST)
-        code = cr_fail(err, CR_ECONF, "job.ini has %zu bytes, and a request of DLC at most %d",
-                       b->n, MOST_REQUEST);
-    if (code == CR_OK) code = cr_folder_put(s, "job.ini", b, err);
-    cr_buf_reset(b);
     cr_buf_str(b,
                "#!/bin/sh\n# job.sh [DATE] - submits this folder; run it again after changes: sh "
                "job.sh\n");
-    if (dated)
+    if (found)
         cr_buf_str(b, "# DATE is YYYYmmdd, yesterday without one, and takes the place of {date}.\n"
                       "date=${1:-$(date -d yesterday +%Y%m%d)}\n"
                       "date -d \"$date\" >/dev/null || exit 2\n");
     cr_buf_str(b, "cd \"$(dirname \"$0\")\" || exit 1\n");
     cr_place_prepare(s, b, true);
-    cr_buf_printf(b, "stage=$PWD/.stage/%s%s\n", name, dated ? "-$date" : "");
+    cr_buf_printf(b, "stage=$PWD/.stage/%s%s\n", cr_path_base(s->dir), found ? "-$date" : "");
     cr_buf_str(b, "rm -rf .stage && mkdir -p \"$stage\" || exit 1\n"
                   "for f in *");
     cr_folder_dots(s, b, "");
@@ -429,11 +459,11 @@ static cr_code write_all(cr_submit *s, cr_buf *b, cr_err *err) {
                "    case $f in job.sh | job.ini | crank.tar.gz) ;; *) cp -r \"$f\" \"$stage/\" || "
                "exit 1 ;; esac\n"
                "done\n");
-    if (dated)
+    if (found)
         cr_buf_printf(b,
                       "fill() { sed \\\n%s    \"$1\"; }\nfill node.sh >\"$stage/node.sh\"\n"
                       "(umask 077 && fill job.ini >.job.ini)\n",
-                      found.data);
+                      found);
     else
         cr_buf_str(b, "(umask 077 && cat job.ini >.job.ini)\n");
     if (*k->stage_dir)
@@ -442,10 +472,10 @@ static cr_code write_all(cr_submit *s, cr_buf *b, cr_err *err) {
         cr_buf_printf(b, "export stage\n%s || exit 1\n", k->upload);
     cr_buf_str(b, "dlc submit pytorchjob --job_file .job.ini >.answer\ncode=$?\ncat .answer\nexit "
                   "$code\n");
-    cr_buf_clear(&found);
-    if (code == CR_OK) code = cr_folder_put(s, "job.sh", b, err);
-    cr_buf_reset(b);
-    CR_TRY(code);
+}
+
+static void jobs_sh(cr_submit *s, cr_buf *b) {
+    const keys *k = s->keys;
     cr_buf_printf(b,
                   "#!/bin/sh\n# .jobs.sh VERB ID - what 'crank jobs' asks DLC\n"
                   "workspace=%s\n"
@@ -464,13 +494,42 @@ static cr_code write_all(cr_submit *s, cr_buf *b, cr_err *err) {
                   cr_sh(s->a, k->workspace_id), MOST_LINES);
     cr_jobs_polled(b, "Succeeded | Failed | Stopped", 60);
     cr_buf_str(b, "esac\n");
+}
+
+/* Finds all dates: `found` gets what sed replaces; false: there are none. */
+static bool find_dates(cr_submit *s, cr_buf *found) {
+    cr_buf text;
+    cr_buf_init(&text);
+    job_ini(s->keys, "", &text);
+    cr_place_env(s, &text);
+    cr_buf_str(&text, cr_place_launch(s, ".", ""));
+    bool any = dates(s, text.data, found);
+    cr_buf_clear(&text);
+    return any;
+}
+
+static cr_code write_all(cr_submit *s, cr_buf *found, cr_buf *b, cr_err *err) {
+    const keys *k = s->keys;
+    bool dated = find_dates(s, found);
+    const char *base =
+        cr_arena_printf(s->a, "%s/%s%s", k->work_dir, cr_path_base(s->dir), dated ? "-{date}" : "");
+    if (dated) (void)dates(s, base, found);
+    node_sh(s, base, b);
+    CR_TRY(cr_folder_put(s, "node.sh", b, err));
+    job_ini(k, cr_arena_printf(s->a, "sh %s/node.sh", cr_sh(s->a, base)), b);
+    CR_TRY(cr_folder_put(s, "job.ini", b, err));
+    job_sh(s, dated ? found->data : NULL, b);
+    CR_TRY(cr_folder_put(s, "job.sh", b, err));
+    jobs_sh(s, b);
     return cr_folder_put(s, ".jobs.sh", b, err);
 }
 
 static cr_code write_files(cr_submit *s, cr_err *err) {
-    cr_buf b;
+    cr_buf b, found;
     cr_buf_init(&b);
-    cr_code code = write_all(s, &b, err);
+    cr_buf_init(&found);
+    cr_code code = write_all(s, &found, &b, err);
+    cr_buf_clear(&found);
     cr_buf_clear(&b);
     return code;
 }

@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/fs.h"
 #include "base/shown.h"
+#include "base/stop.h"
 #include "submit/submit_int.h"
 
 #define PIECE ((size_t)1 << 20) /* bytes that are copied at once */
@@ -23,40 +24,6 @@
 bool cr_owner_only(const char *path) {
     struct stat st;
     return stat(path, &st) == 0 && (!S_ISREG(st.st_mode) || (st.st_mode & 077) == 0);
-}
-
-static const char plain[] =
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=+,:@%";
-
-const char *cr_sh(cr_arena *a, const char *text) {
-    if (*text && strspn(text, plain) == strlen(text)) return text;
-    cr_buf b;
-    cr_buf_init(&b);
-    cr_buf_char(&b, '\'');
-    for (; *text; text++) {
-        if (*text == '\'')
-            cr_buf_str(&b, "'\\''");
-        else
-            cr_buf_char(&b, *text);
-    }
-    cr_buf_char(&b, '\'');
-    const char *out = cr_arena_strdup(a, b.data);
-    cr_buf_clear(&b);
-    return out;
-}
-
-const char *cr_sh_double(cr_arena *a, const char *text) {
-    cr_buf b;
-    cr_buf_init(&b);
-    cr_buf_char(&b, '"');
-    for (; *text; text++) {
-        if (strchr("\"\\$`", *text)) cr_buf_char(&b, '\\');
-        cr_buf_char(&b, *text);
-    }
-    cr_buf_char(&b, '"');
-    const char *out = cr_arena_strdup(a, b.data);
-    cr_buf_clear(&b);
-    return out;
 }
 
 bool cr_folder_has(const cr_submit *s, const char *name) {
@@ -222,6 +189,8 @@ static cr_code copy(cr_submit *s, const cr_upload *u, char *piece, cr_err *err) 
             code = cr_fs_pread(f, at, piece, PIECE, &got, err);
             if (got == 0) break;
             if (code == CR_OK) code = add(&o, piece, got, err);
+            if (code == CR_OK && cr_stop_requested)
+                code = cr_fail(err, CR_ESTOP, "stopped by a signal");
         }
         code = end(&o, code, err);
     }

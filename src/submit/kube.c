@@ -53,6 +53,20 @@ static void check_volumes(cr_submit *s, const cr_kube_conf *k) {
     }
 }
 
+/* No shell reads the words of a pod. */
+static void check_words(cr_submit *s, const cr_kube_conf *k) {
+    const cr_conf_node *v = cr_unboxed(k->args);
+    if (!v || v->kind != CR_NODE_SCALAR) return;
+    for (const char *p = v->text; *p; p++)
+        if (strchr("`;|<>", *p) || (*p == '$' && p[1] != '(')) {
+            cr_submit_wrong(s, v->at,
+                            "args: no shell runs in the pods, so '%c' would be a plain character; "
+                            "write args as a list of words, and $(NAME) for a variable",
+                            *p);
+            return;
+        }
+}
+
 /* The files become keys of a ConfigMap. */
 static void check_keys(cr_submit *s) {
     static const char fits[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
@@ -82,6 +96,7 @@ void cr_kube_check(cr_submit *s, const char *suffix, int64_t last) {
     check_one(s, "clean_pod_policy", k->clean_pod_policy, clean, "None, Running or All");
     check_one(s, "image_pull_policy", k->image_pull_policy, pull, "Always, IfNotPresent or Never");
     check_volumes(s, k);
+    check_words(s, k);
     check_keys(s);
     if (cr_client_path(s->a, "kubectl") &&
         !cr_client_line(s->a, NULL, "kubectl config current-context"))
@@ -222,34 +237,15 @@ void cr_kube_role(cr_submit *s, cr_buf *b, const cr_kube_pod *p) {
     volumes(s, b, false);
 }
 
-/* Splits words that cr_sh has quoted. */
 const char *const *cr_kube_words(cr_submit *s, const char *const *first, const char *behind) {
-    const char *p = cr_arena_printf(s->a, "%s%s", cr_place_words(s, MOUNT), behind);
-    int64_t n = 0, most = (int64_t)strlen(p) + 1;
-    cr_buf b;
-    cr_buf_init(&b);
+    int n = 0, more;
+    const char *text = cr_arena_printf(s->a, "%s%s", cr_place_words(s, MOUNT), behind);
+    const char *const *words = cr_sh_split(s->a, text, &more);
     while (first[n])
         n++;
-    const char **out = CR_NEW_N(s->a, const char *, n + most + 1);
+    const char **out = CR_NEW_N(s->a, const char *, (int64_t)n + more + 1);
     memcpy(out, first, sizeof *out * (size_t)n);
-    while (*p) {
-        bool quoted = false;
-        cr_buf_reset(&b);
-        cr_buf_str(&b, "");
-        while (*p && (quoted || *p != ' ')) {
-            if (*p == '\'')
-                quoted = !quoted;
-            else if (*p == '\\' && !quoted && p[1])
-                cr_buf_char(&b, *++p);
-            else
-                cr_buf_char(&b, *p);
-            p++;
-        }
-        while (*p == ' ')
-            p++;
-        out[n++] = cr_arena_strndup(s->a, b.data, b.n);
-    }
-    cr_buf_clear(&b);
+    memcpy(out + n, words, sizeof *out * (size_t)more);
     return out;
 }
 

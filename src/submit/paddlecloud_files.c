@@ -27,9 +27,8 @@ static void before_hook(const cr_submit *s, const cr_cloud_keys *k, cr_buf *b) {
     cr_buf_str(b, "chmod 600 crank_secret || exit 1\necho \"End before_hook.sh ...\"\n");
 }
 
-static void config_ini(const cr_submit *s, const cr_cloud_keys *k, cr_buf *b) {
+static void config_ini(const cr_cloud_keys *k, cr_buf *b) {
     const cr_cloud_config *c = k->config;
-    (void)s;
     if (k->mode == CR_CLOUD_MPI_PS) {
         cr_buf_str(b, "storage_type=\"hdfs\"\nforce_reuse_output_path=\"True\"\n");
         cr_buf_printf(b, "fs_name=%s\nfs_ugi=%s\nFLAGS_rpc_deadline=300000\n", c->fs_name,
@@ -209,7 +208,7 @@ static cr_code write_all(cr_submit *s, const cr_cloud_keys *k, cr_buf *b, cr_err
     before_hook(s, k, b);
     CR_TRY(cr_folder_put(s, "before_hook.sh", b, err));
     cr_submit_say(s, "gen %s_config.ini", kind);
-    config_ini(s, k, b);
+    config_ini(k, b);
     CR_TRY(cr_folder_put(s, "config.ini", b, err));
     cr_submit_say(s, "gen %s_job.sh", kind);
     job_sh(s, k, b);

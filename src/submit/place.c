@@ -38,10 +38,20 @@ static void check_env(cr_submit *s, const cr_place_conf *p) {
             env->v[i].val->kind != CR_NODE_SCALAR || strpbrk(env->v[i].val->text, "\n\r"))
             cr_submit_wrong(s, env->v[i].at, "env: '%s' is no variable with a text of one line",
                             cr_shown(s->a, name));
-        else if (cr_is_secret(name))
+        else if (cr_is_secret(name)) {
             secret = true;
+            cr_secret_hide(s, env->v[i].val->text);
+        }
     }
     if (secret) cr_secret_told(s, env->at, "env");
+}
+
+/* Block texts of YAML (| and >) end with a line break. */
+static const char *one_line(cr_arena *a, const char *text) {
+    size_t n = strlen(text);
+    while (n > 0 && strchr("\r\n", text[n - 1]))
+        n--;
+    return cr_arena_strndup(a, text, n);
 }
 
 static void check_args(cr_submit *s, const cr_place_conf *p) {
@@ -52,18 +62,37 @@ static void check_args(cr_submit *s, const cr_place_conf *p) {
         ok = v->v[i].val->kind == CR_NODE_SCALAR;
     if (!ok)
         cr_submit_wrong(s, v->at, "args is a list of words: [--set, train_config.num_epochs=2]");
+    if (v->kind == CR_NODE_SCALAR && strpbrk(one_line(s->a, v->text), "\n\r"))
+        cr_submit_wrong(s, v->at,
+                        "args holds a line break, which would end the command of the nodes; write "
+                        "it as one line");
 }
 
-/* The checks read the config with the edits that the nodes' command has: --set KEY=VALUE. */
+/* The words of args, as the nodes' command has them. */
+static const char *const *arg_words(cr_submit *s, const cr_conf_node *v, int *n) {
+    *n = 0;
+    if (v && v->kind == CR_NODE_SCALAR) return cr_sh_split(s->a, v->text, n);
+    const char **out = CR_NEW_N(s->a, const char *, (v ? (int64_t)v->n : 0) + 1);
+    for (size_t i = 0; v && v->kind == CR_NODE_LIST && i < v->n; i++)
+        if (v->v[i].val->kind == CR_NODE_SCALAR) out[(*n)++] = v->v[i].val->text;
+    return out;
+}
+
+/* The checks read the config with the edits that the nodes' command has: --set KEY=VALUE. One with
+ * a variable is known on the nodes only. */
 static void take_edits(cr_submit *s, const cr_place_conf *p) {
+    int n_words, n = 0;
     const cr_conf_node *v = cr_unboxed(p->args);
-    if (!v || v->kind != CR_NODE_LIST || s->paddle) return;
-    const char **set = CR_NEW_N(s->a, const char *, s->config.n_set + (int)v->n + 1);
-    int n = 0;
-    for (size_t i = 1; i < v->n; i++)
-        if (v->v[i - 1].val->kind == CR_NODE_SCALAR && v->v[i].val->kind == CR_NODE_SCALAR &&
-            strcmp(v->v[i - 1].val->text, "--set") == 0)
-            set[n++] = v->v[i].val->text;
+    bool expanded = v && v->kind == CR_NODE_SCALAR; /* a list is quoted */
+    const char *const *w = arg_words(s, v, &n_words);
+    if (s->paddle || n_words == 0) return;
+    const char **set = CR_NEW_N(s->a, const char *, s->config.n_set + n_words + 1);
+    for (int i = 0; i < n_words; i++) {
+        const char *edit = strncmp(w[i], "--set=", 6) == 0           ? w[i] + 6
+                           : i > 0 && strcmp(w[i - 1], "--set") == 0 ? w[i]
+                                                                     : NULL;
+        if (edit && !(expanded && strpbrk(edit, "$`"))) set[n++] = edit;
+    }
     for (int i = 0; i < s->config.n_set; i++)
         set[n++] = s->config.set[i];
     s->config.set = set;
@@ -137,7 +166,7 @@ const char *cr_place_words(cr_submit *s, const char *base) {
         add(s, &b, "--set");
         add(s, &b, s->o->config.set[i]);
     }
-    if (args && args->kind == CR_NODE_SCALAR) cr_buf_printf(&b, " %s", args->text);
+    if (args && args->kind == CR_NODE_SCALAR) cr_buf_printf(&b, " %s", one_line(s->a, args->text));
     for (size_t i = 0; args && args->kind == CR_NODE_LIST && i < args->n; i++)
         if (args->v[i].val->kind == CR_NODE_SCALAR) add(s, &b, args->v[i].val->text);
     add(s, &b, "--continue_train");

@@ -50,15 +50,28 @@ static void check(cr_submit *s) {
     cr_place_check(s, true, false);
     for (size_t i = 0; v && v->kind == CR_NODE_LIST && i < v->n; i++)
         if (v->v[i].val->kind != CR_NODE_SCALAR || strncmp(v->v[i].val->text, "--", 2) != 0 ||
-            strchr(v->v[i].val->text, '\n'))
-            cr_submit_wrong(s, v->v[i].at, "options: an option of sbatch begins with --");
+            strpbrk(v->v[i].val->text, "\r\n"))
+            cr_submit_wrong(s, v->v[i].at,
+                            "options: an option of sbatch begins with -- and has one line; write "
+                            "for example --nice=100");
     if (v && v->kind != CR_NODE_LIST) cr_submit_wrong(s, v->at, "options is a list: [--nice=100]");
-    const char *texts[] = {k->time,       k->partition,  k->account, k->qos, k->gres,
-                           k->constraint, k->dependency, k->array,   k->mem};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (strpbrk(texts[i], " \t\n"))
-            cr_submit_wrong(s, k->base.at, "'%s' holds a blank; a directive of sbatch is one word",
-                            cr_shown(s->a, texts[i]));
+    const struct {
+        const char *key, *text;
+    } words[] = {{"time", k->time},
+                 {"partition", k->partition},
+                 {"account", k->account},
+                 {"qos", k->qos},
+                 {"gres", k->gres},
+                 {"constraint", k->constraint},
+                 {"dependency", k->dependency},
+                 {"array", k->array},
+                 {"mem", k->mem}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strpbrk(words[i].text, " \t\r\n#\"'\\"))
+            cr_submit_wrong(s, cr_conf_at(k, words[i].key),
+                            "%s is '%s', and a directive of sbatch is one word without blanks, "
+                            "quotes and '#'",
+                            words[i].key, cr_shown(s->a, words[i].text));
     if (k->signal_seconds > 0 && *k->time && !k->requeue)
         cr_submit_warn(s, cr_conf_at(k, "requeue"),
                        "without requeue the job ends at its time limit; a checkpoint is saved");

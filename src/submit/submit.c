@@ -162,11 +162,20 @@ static bool read_config(cr_submit *s) {
 
 /* ---- the client ---- */
 
+static void client_error(void *ctx, const char *line) {
+    cr_submit *s = ctx;
+    if (s->o->complain) s->o->complain(s->o->ctx, cr_shown(s->a, cr_secret_masked(s, line)));
+}
+
 static cr_code call_client(cr_submit *s, const char **id, cr_err *err) {
     static char sh[] = "sh", job[] = "job.sh";
     char *argv[] = {sh, job, NULL};
     cr_ran ran = {0};
-    cr_client_opts o = {.dir = s->dir, .argv = argv, .timeout_s = s->o->timeout_s};
+    cr_client_opts o = {.dir = s->dir,
+                        .argv = argv,
+                        .timeout_s = s->o->timeout_s,
+                        .errors = client_error,
+                        .ctx = s};
     cr_code code = cr_client_run(s->a, &o, &ran, err);
     if (code == CR_ESTOP)
         return cr_fail_at(err, CR_ESTOP, ((cr_loc){s->dir, 0, 0}),
@@ -175,7 +184,8 @@ static cr_code call_client(cr_submit *s, const char **id, cr_err *err) {
     CR_TRY(code);
     for (const char *p = ran.out; *p;) {
         size_t n = strcspn(p, "\n");
-        cr_submit_say(s, "%s", cr_shown(s->a, cr_arena_strndup(s->a, p, n)));
+        const char *line = cr_secret_masked(s, cr_arena_strndup(s->a, p, n));
+        if (s->o->say) s->o->say(s->o->ctx, cr_shown(s->a, line));
         p += n + (p[n] == '\n');
     }
     if (ran.late)
@@ -211,9 +221,18 @@ static cr_code fill_folder(cr_submit *s, cr_err *err) {
 /* The folder is there whole or not at all: a part of it would look like a job. */
 static cr_code write_folder(cr_submit *s, cr_err *err) {
     cr_err ignored;
-    CR_TRY(cr_folder_make(s, err));
-    cr_code code = fill_folder(s, err);
-    if (code != CR_OK) (void)!cr_rmtree(s->dir, &ignored);
+    cr_signals signals;
+    cr_signals_watch(&signals);
+    cr_code code = cr_folder_make(s, err);
+    if (code == CR_OK) {
+        code = fill_folder(s, err);
+        if (cr_stop_requested)
+            code = cr_fail(err, CR_ESTOP,
+                           "stopped by a signal; nothing was submitted, and the "
+                           "folder was removed");
+        if (code != CR_OK) (void)!cr_rmtree(s->dir, &ignored);
+    }
+    cr_signals_leave(&signals);
     return code;
 }
 
@@ -305,6 +324,7 @@ cr_code cr_submit_run(const cr_submit_opts *o, cr_submit_result *res, cr_arena *
         cr_diag_add(diag, CR_SEV_ERROR, err.code, err.at, "%s", err.msg);
     }
     if (code == CR_OK) {
+        if (o->checked) o->checked(o->ctx);
         s.dir = folder_name(&s);
         code = write_and_call(&s, res, &err);
         if (code != CR_OK) cr_diag_add(diag, CR_SEV_ERROR, err.code, err.at, "%s", err.msg);

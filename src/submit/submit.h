@@ -17,7 +17,9 @@ typedef struct cr_submit_opts {
     bool dry_run;          /* write the folder, do not call the client */
     bool no_check;         /* the rows of the data are not looked at, and no plan is made */
     double timeout_s;      /* for an answer of the client */
-    void (*say)(void *ctx, const char *line); /* results, without the newline */
+    void (*say)(void *ctx, const char *line);      /* results, without the newline */
+    void (*complain)(void *ctx, const char *line); /* a line of the client's errors */
+    void (*checked)(void *ctx); /* all checks have passed; their warnings can be shown */
     void *ctx;
 } cr_submit_opts;
 

@@ -5,6 +5,8 @@
 #ifndef CR_SUBMIT_SUBMIT_INT_H
 #define CR_SUBMIT_SUBMIT_INT_H
 
+#include <signal.h>
+
 #include "base/buf.h"
 #include "submit/submit.h"
 
@@ -47,6 +49,8 @@ typedef struct cr_submit {
     bool private;          /* the folder holds secrets: nobody else may read it */
     cr_upload *files;
     int n_files, cap_files;
+    const char **hidden; /* texts that are never shown (secret.c) */
+    int n_hidden, cap_hidden;
 } cr_submit;
 
 struct cr_backend {
@@ -141,19 +145,37 @@ CR_CHECKED cr_code cr_folder_copy(cr_submit *s, cr_err *err);
 CR_CHECKED cr_code cr_folder_put(cr_submit *s, const char *name, cr_buf *text, cr_err *err);
 /* cr_owner_only: is the file readable by its owner alone? */
 bool cr_owner_only(const char *path);
+
+/* ---- shell.c ---- */
 /* cr_sh returns text as one word of a shell; cr_sh_double in double quotes, as "a b". */
 const char *cr_sh(cr_arena *a, const char *text);
 const char *cr_sh_double(cr_arena *a, const char *text);
+/* cr_sh_split returns the n words of a text, without their quotes; nothing is expanded. */
+const char *const *cr_sh_split(cr_arena *a, const char *text, int *n);
 
 /* ---- secret.c ---- */
 /* cr_secret_find: the text of a secret, from backend.yaml, the environment or --secrets; "" when
  * it is nowhere. */
 CR_CHECKED cr_code cr_secret_find(cr_submit *s, cr_secret *v, int n);
+/* cr_secret_hide: the text is a secret, so that cr_secret_masked puts *** in its place. A client
+ * may print what it was given. */
+void cr_secret_hide(cr_submit *s, const char *text);
+const char *cr_secret_masked(const cr_submit *s, const char *text);
 /* cr_is_secret: is it a variable such as AWS_SECRET_ACCESS_KEY or HADOOP_TOKEN? */
 bool cr_is_secret(const char *variable);
 /* cr_secret_told: the key `what` of backend.yaml holds a secret, so that the folder is for its
  * owner alone; a backend.yaml that others can read is told. */
 void cr_secret_told(cr_submit *s, cr_loc at, const char *what);
+
+/* ---- signals.c ---- */
+#define CR_N_SIGNALS 3
+typedef struct cr_signals {
+    struct sigaction old[CR_N_SIGNALS];
+} cr_signals;
+/* From cr_signals_watch to cr_signals_leave, a signal that would end crank sets cr_stop_requested
+ * (base/stop.h) instead. The pairs may stand inside one another. */
+void cr_signals_watch(cr_signals *v);
+void cr_signals_leave(const cr_signals *v);
 
 /* ---- client.c ---- */
 typedef struct cr_ran {
@@ -171,6 +193,9 @@ typedef struct cr_client_opts {
     char *const *argv;
     bool merged, pass, stay; /* stay: in our process group, for programs of a terminal */
     double timeout_s;        /* 0: none */
+    /* each line of its errors, as it comes; NULL: they go where ours go. Not with pass, merged. */
+    void (*errors)(void *ctx, const char *line);
+    void *ctx;
 } cr_client_opts;
 CR_CHECKED cr_code cr_client_run(cr_arena *a, const cr_client_opts *o, cr_ran *out, cr_err *err);
 /* cr_client_path finds a program on PATH; NULL: it is not there. */

@@ -216,17 +216,31 @@ has_err "...workspace_id is missing; 'dlc get workspace' lists yours"
 has_err "...worker_image is missing; ..."
 has_err "...work_dir is a whole path in the containers..."
 has_err "...give one of stage_dir, ..."
-has_err "bad.yaml:1:1: '{date-}' is no date; write {date}, {date-7} for a week earlier, or {date:%Y-%m-%d} for another form"
-has_err "bad.yaml:1:1: '{date7}' is no date; ..."
-has_err "bad.yaml:1:1: '{date:%Q}' is no date; ..."
-has_err "bad.yaml:1:1: '{dated}' is no date; ..."
+has_err "bad.yaml:19:12: model_dir: '{date-}' is no date; write {date}, {date-7} for a week earlier, or {date:%Y-%m-%d} for another form"
+has_err "bad.yaml:19:12: model_dir: '{date7}' is no date; ..."
+has_err "bad.yaml:18:15: args: '{date:%Q}' is no date; ..."
+has_err "bad.yaml:18:37: args: '{dated}' is no date; ..."
 has_err "bad.yaml:9:7: crank writes the name; write job_name"
 has_err "bad.yaml:10:10: crank writes the number of workers; write nodes, which counts the master too"
 has_err "bad.yaml:11:11: crank writes the job file; write its lines as keys of this file"
-has_err "bad.yaml:12:7: tags: 'a' is no pair K=V; write k=v,k2=v2"
-has_err "bad.yaml:13:7: envs: '2' is no pair K=V; a value has no comma; env: {NAME: value} takes any value of one line"
+has_err "bad.yaml:12:7: tags: part 1 is no pair K=V; write k=v,k2=v2"
+has_err "bad.yaml:13:7: envs: part 2 is no pair K=V; a value has no comma; env: {NAME: value} takes any value of one line"
 has_err "bad.yaml:14:19: data_source_uris: 'oss://bucket/path' has not the form oss://bucket/path/::/mount/point"
 has_err "bad.yaml:1:1: master_image is missing; the containers are made of it"
 has_err "bad.yaml:17:14: worker_spec and resource_id are both given; a quota has worker_cpu and worker_memory instead of worker_spec"
 has_err "bad.yaml:16:14: a quota needs master_cpu and master_memory; ..."
 has_err "bad.yaml:20:...: env: 'A' is no variable with a text of one line"
+# a request that is too large is told before anything is written; upload is one line of job.sh, and YAML's block texts end with a line break
+{ cat dlc.yaml && printf 'advanced_settings: %s\n' "$(printf '%070000d' 0)"; } >large.yaml
+run crank submit tiny.yaml -b large.yaml --dry-run --no-check
+ends 2
+has_err "large.yaml:1:1: job.ini would have 70... bytes, and a request of DLC has 65536 at most; shorten envs and advanced_settings ..."
+is_gone deepfm_*
+{ grep -v stage_dir dlc.yaml && printf 'upload: |\n  cd "%s" &&\n  cp -r "$stage" storage/\n' "$PWD"; } >lines.yaml
+run crank submit tiny.yaml -b lines.yaml --dry-run --no-check
+ends 2
+has_err "lines.yaml:22:1: upload holds a line break; write one command, with && between its parts, or the name of a script"
+{ grep -v stage_dir dlc.yaml && printf 'upload: |\n  cd "%s" && cp -r "$stage" storage/\n' "$PWD"; } >lines.yaml
+run crank submit tiny.yaml -b lines.yaml --no-check
+ends 0
+has_out "job id: dlc1k2m3n4o5p6q7"

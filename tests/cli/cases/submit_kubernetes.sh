@@ -104,3 +104,15 @@ has_err "...min_replicas is 3 and max_replicas 2; the first is the smaller one"
 run crank submit tiny.yaml -b bad.yaml
 ends 2
 has_err "...nodes is 2 and lies not between min_replicas and max_replicas"
+# args as a text: quotes are a shell's, but no shell runs in a pod
+{ echo "backend: pytorchjob" && echo "$keys" | grep -v '^args' && printf 'args: >\n  --set=train_config.lanes=8\n  --set "model_dir=a b" --threads \\"\n'; } >kube.yaml
+run crank submit tiny.yaml -b kube.yaml --dry-run --no-check
+ends 0
+sed -n '/- "--set=train/,/continue_train/s/^ *- //p' deepfm_*/job.yaml | head -n 6 >got
+printf '"--set=train_config.lanes=8"\n"--set"\n"model_dir=a b"\n"--threads"\n"\\""\n"--continue_train"\n' >wanted
+same wanted got
+rm -rf deepfm_*
+{ echo "backend: pytorchjob" && echo "$keys" | grep -v '^args' && echo 'args: --model_dir /data/$RANK'; } >bad.yaml
+run crank submit tiny.yaml -b bad.yaml --dry-run --no-check
+ends 2
+has_err "bad.yaml:13:7: args: no shell runs in the pods, so '$' would be a plain character; write args as a list of words, and \$(NAME) for a variable"

@@ -124,6 +124,50 @@ for signal in INT TERM; do
     [ -f held_2*/job.sbatch ] || fail "the folder is gone"
 done
 
+# ---- Ctrl-C while the folder or a bundle is written: nothing stays, and the client is not called ----
+truncate -s 20G large.bin # a hole, which takes a while to copy
+{ backend slurm && printf 'job_name: half\nfiles: [large.bin]\n'; } >b.yaml
+env --default-signal=INT crank submit tiny.yaml -b b.yaml --no-check >"$out" 2>"$err" &
+pid=$!
+until [ -s "$(echo half_2*/large.bin)" ]; do sleep 0.02; done
+kill -INT $pid
+code=0
+wait $pid || code=$?
+[ $code -eq 1 ] || fail "exit code $code"
+has_err "...stopped by a signal; nothing was submitted, and the folder was removed"
+is_gone half_2*
+rm large.bin
+mkdir tmp
+printf '#!/bin/sh\n: >"$CASE_DIR/packing"\nexec sleep 1000\n' >bin/tar
+chmod +x bin/tar
+TMPDIR=$PWD/tmp env --default-signal=INT crank bundle -o c.tar.gz >"$out" 2>"$err" &
+pid=$!
+until [ -e "$CASE_DIR/packing" ]; do sleep 0.05; done
+kill -INT $pid
+code=0
+wait $pid || code=$?
+[ $code -eq 1 ] || fail "exit code $code"
+rm bin/tar
+[ -z "$(ls tmp)" ] || fail "the bundle left $(ls tmp)"
+is_gone c.tar.gz*
+{ backend slurm && echo 'job_name: held'; } >b.yaml
+
+# ---- warnings are shown before the client is called ----
+printf '#!/bin/sh\n[ "$1" = --version ] && exit 1\ncp "$CASE_DIR/err" "$CASE_DIR/told"\necho 4711\n' >bin/sbatch
+rm -rf held_2*
+{ backend slurm && printf 'job_name: held\ntime: "1:00"\nrequeue: false\n'; } >b.yaml
+run crank submit tiny.yaml -b b.yaml --no-check
+ends 0
+grep -q 'b.yaml:7:10: warning: without requeue the job ends at its time limit' "$CASE_DIR/told" || fail "$(cat "$CASE_DIR/told")"
+{ backend slurm && echo 'job_name: held'; } >b.yaml
+
+# ---- an answer of any length is shown whole; one without an id is no job ----
+rm -rf held_2*
+printf '#!/bin/sh\nprintf "%%05000d\\n" 7\n' >bin/sbatch
+run crank submit tiny.yaml -b b.yaml --no-check
+ends 0
+[ "$(grep -c '^0\{4999\}7$' "$out")" -eq 1 ] || fail "the answer was cut"
+
 # ---- a client that leaves a process behind which holds its output: nobody waits for that one, and it goes on ----
 rm -rf held_2*
 cat >bin/sbatch <<'END'
@@ -191,6 +235,27 @@ ends 1
 has_err "the job does not run"
 kill $! || fail "the other process was ended"
 
+# ---- words of sbatch, and args as a text ----
+{ backend slurm && printf 'partition: "a b"\nconstraint: "x#y"\noptions: [-N1]\nargs: "--set train_config.num_epochs=x\\n--quiet"\n'; } >b.yaml
+try --dry-run
+ends 2
+has_err "b.yaml:5:12: partition is 'a b', and a directive of sbatch is one word without blanks, quotes and '#'"
+has_err "b.yaml:6:13: constraint is 'x#y', and a directive of sbatch is one word without blanks, quotes and '#'"
+has_err "b.yaml:7:11: options: an option of sbatch begins with -- and has one line; write for example --nice=100"
+has_err "b.yaml:8:7: args holds a line break, which would end the command of the nodes; write it as one line"
+for args in '"--set train_config.num_epochs=x"' '[--set=train_config.num_epochs=x]' '[--set, train_config.num_epochs=x]'; do
+    { backend slurm && echo "args: $args"; } >b.yaml # the nodes would read the edit
+    try --dry-run
+    ends 2
+    has_err "...num_epochs...'x'..."
+done
+rm -rf crank_2*
+{ backend slurm && printf 'args: |\n  --model_dir m$SLURM_ARRAY_TASK_ID\n'; } >b.yaml
+try --dry-run
+ends 0
+grep -q ' --model_dir m$SLURM_ARRAY_TASK_ID --continue_train &$' crank_2*/job.sbatch || fail "$(cat crank_2*/job.sbatch)"
+rm -rf crank_2*
+
 # ---- the commit of the config's repository is kept ----
 if command -v git >/dev/null; then
     mkdir repo
@@ -244,3 +309,9 @@ ends 2
 has_err "crank submit: --set train_config.num_epochs=7 does not reach the nodes, which run a config of PaddleRec; edit config.yaml"
 has_err "c.yaml:...: output_path holds a line break; remove it"
 is_gone ctr_2*
+# an unknown key of an inner part: crank help has no page of it, so the keys are listed
+printf 'backend: PaddleCloud\nconfig: {who: 1}\nsubmit: {what: 2}\n' >c.yaml
+run crank submit config.yaml -b c.yaml --dry-run
+ends 2
+has_err "c.yaml:2:10: unknown key 'who' in config; give one of paddle_version, use_python3, fs_name, ..."
+has_err "c.yaml:3:10: unknown key 'what' in submit; give one of ak, sk, priority, job_name, ..."
