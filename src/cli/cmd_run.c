@@ -507,7 +507,9 @@ static cr_code run(cr_ui *ui, const void *flags) {
     if (start) return launch(ui, a, start);
     for (int i = 0; i < n; i++) {
         cr_run_say_head(&runs[i], has_servers(ui));
-        CR_TRY(runs[i].infer ? infer(ui, a, &runs[i]) : train(ui, a, &runs[i]));
+        cr_code code = runs[i].infer ? infer(ui, a, &runs[i]) : train(ui, a, &runs[i]);
+        if (code != CR_OK && runs[i].old) cr_run_say_failure(ui);
+        CR_TRY(code);
         if (runs[i].old) cr_ui_say("PaddleRec Finish\n");
     }
     return CR_OK;

@@ -1,6 +1,9 @@
 /*
  * run_int.h - the lines that `crank run` prints, which are those of PaddleRec, and the files that
  * it writes beside them.
+ *
+ *   run_lines.c   lines of batches, epochs, checkpoints; dumps
+ *   run_tables.c  tables of settings, the summary of a failure
  */
 #ifndef CR_CLI_RUN_INT_H
 #define CR_CLI_RUN_INT_H
@@ -34,6 +37,9 @@ cr_watch cr_run_lines_watch(cr_run_lines *x);
 const char *cr_run_time(char out[64]);
 /* The lines before a run. */
 void cr_run_say_head(const cr_paddle_run *r, bool servers);
+/* The tables before those lines, in the old kind; and its lines behind a run that failed. */
+void cr_run_say_tables(const cr_paddle_run *r);
+void cr_run_say_failure(const cr_ui *ui);
 /* The line behind an evaluation that took so many seconds. */
 void cr_run_say_result(const cr_run_lines *x, const cr_eval_result *res, double seconds);
 /* A batch of an evaluation of PaddleRec's own, that gives a text: "item: [[5]]". */

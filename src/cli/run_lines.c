@@ -99,6 +99,10 @@ static void old_metrics(cr_buf *b, const cr_stepped *s, const char *between, boo
 /* Writes the name of a metric as the lines of the new kind have it; false: they do not show it. */
 static bool new_name(cr_buf *b, const cr_paddle_run *r, const char *name) {
     if (r->only_auc && strncmp(name, "auc_", 4) != 0) return false;
+    if (r->accuracy && strncmp(name, "accuracy", 8) == 0) {
+        cr_buf_str(b, name);
+        return true;
+    }
     if (!r->task_first) return put_name(b, name, false);
     cr_buf_printf(b, "%s_auc", name + 4);
     return true;
@@ -249,7 +253,7 @@ static void on_epoch(void *ctx, const cr_stepped *s) {
         old_metrics(&b, s, "=[", true);
     } else {
         cr_buf_printf(&b, "%s - INFO - epoch: %lld done, ", cr_run_time(time), (long long)s->epoch);
-        new_metrics(&b, x->r, s, ": ", ", ");
+        new_metrics(&b, x->r, s, ": ", ",");
         cr_buf_str(&b, "loss:");
         number(&b, s->loss);
         cr_buf_printf(&b, ", epoch time: %.2f s", spent);
@@ -353,11 +357,13 @@ void cr_run_say_result(const cr_run_lines *x, const cr_eval_result *res, double 
                       x->epoch, seconds);
     else
         cr_buf_printf(&b, "%s - INFO - epoch: %s done, ", cr_run_time(time), x->epoch);
-    for (int i = 0; i < res->n; i++) {
-        if (r->old && put_name(NULL, res->v[i].name, true))
-            old_value(&b, "", res->v[i].name, "=[", shown(res->v[i].value));
-        if (r->old || !new_name(&b, r, res->v[i].name)) continue;
-        cr_buf_printf(&b, ": %.6f,", shown(res->v[i].value));
+    for (int k = 0; k < 2 * res->n; k++) { /* AUCs first, as in the lines of batches */
+        const cr_metric_result *m = &res->v[k % res->n];
+        if ((strncmp(m->name, "auc", 3) == 0) != (k < res->n)) continue;
+        if (r->old && put_name(NULL, m->name, true))
+            old_value(&b, "", m->name, "=[", shown(m->value));
+        if (r->old || !new_name(&b, r, m->name)) continue;
+        cr_buf_printf(&b, ": %.6f,", shown(m->value));
     }
     if (!r->old) cr_buf_printf(&b, " epoch time: %.2f s", seconds);
     cr_ui_say("%s\n", b.data);
@@ -407,12 +413,12 @@ cr_watch cr_run_lines_watch(cr_run_lines *x) {
 void cr_run_say_head(const cr_paddle_run *r, bool servers) {
     char time[64];
     if (r->old) {
-        const char *kind = r->servers ? "PS" : "Single";
+        const char *kind = r->servers ? "PS" : "Single", *mode = r->infer ? "Infer" : "";
+        cr_run_say_tables(r);
         cr_ui_say(
             "PaddleRec: Runner %s Begin\nExecutor Mode: %s\nprocessor_register begin\nRunning "
-            "%sInstance.\nRunning %sNetwork.\nRunning %sStartup.\nRunning %s%sRunner.\n",
-            r->runner, r->infer ? "infer" : "train", kind, kind, kind, kind,
-            r->infer ? "Infer" : "");
+            "%sInstance.\nRunning %sNetwork.\nRunning %s%sStartup.\nRunning %s%sRunner.\n",
+            r->runner, r->infer ? "infer" : "train", kind, kind, kind, mode, kind, mode);
         return;
     }
     cr_run_time(time);

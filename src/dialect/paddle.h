@@ -17,6 +17,11 @@ typedef struct cr_paddle_rows {
     const char *raw, *dir; /* the folder of the data, and that of the rows */
 } cr_paddle_rows;
 
+/* A key of the config with its value, as PaddleRec shows them: runner.train.epochs and 4. */
+typedef struct cr_paddle_env {
+    const char *key, *value;
+} cr_paddle_env;
+
 /* One training or one evaluation. */
 typedef struct cr_paddle_run {
     bool infer;
@@ -42,6 +47,7 @@ typedef struct cr_paddle_run {
     bool shows_scores; /* the lines of an evaluation show the scores of the rows */
     bool only_auc;     /* the lines of the new kind show AUCs only (aitm, escm2) */
     bool task_first;   /* ... as click_auc, not auc_click (aitm) */
+    bool accuracy;     /* ... and the accuracy is called so, not acc (dlrm) */
     /* training: the folder of the checkpoints of batches; a file that gets the values of every
      * batch; NULL: none */
     const char *step_dir, *dump;
@@ -53,6 +59,8 @@ typedef struct cr_paddle_run {
     /* training with parameter servers: on this machine the runner starts so many of both; on a
      * cluster the platform does, and `servers` is -1. 0: without servers */
     int64_t servers, workers;
+    const cr_paddle_env *envs; /* old kind: all keys of the config, with dots between the words */
+    int n_envs;
     bool merges; /* ... and the batches of a worker's threads are averaged: sync and half_async */
 } cr_paddle_run;
 

@@ -5,6 +5,7 @@
  *   paddle_ask.c    reading keys, with places; writing keys of crank; -o key=value
  *   paddle_data.c   readers: data_config and features
  *   paddle_rows.c   rows that lie in several files: where they are written
+ *   paddle_envs.c   all keys in one list, which is printed
  *   paddle_model.c  which model is meant
  *   paddle_rank.c, paddle_tasks.c, paddle_pairs.c, paddle_weighed.c, paddle_steps.c,
  *   paddle_match.c, paddle_recall.c  the models: one function each
@@ -115,6 +116,10 @@ const char *cr_pd_remote(cr_pd *p, const char *dir, cr_loc at);
 const char *cr_pd_names(cr_pd *p, const char *const *names, int n);
 /* cr_pd_set applies the edits of -o. */
 void cr_pd_set(cr_pd *p);
+
+/* ---- paddle_envs.c ---- */
+/* cr_pd_envs lists all keys of the config, of which a owns the memory. */
+const cr_paddle_env *cr_pd_envs(const cr_pd *p, cr_arena *a, int *n);
 
 /* ---- paddle_data.c ---- */
 void cr_pd_criteo(cr_pd *p);  /* click, 1 to 26, dense_feature */

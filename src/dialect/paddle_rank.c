@@ -518,6 +518,11 @@ const char *cr_pd_shipped_layers(cr_pd *p, cr_buf *b, const char *name, const ch
     return inputs;
 }
 
+/* The lines of dlrm alone show the accuracy, too. */
+#define TWO_SCORES_AND_ACCURACY                                                                    \
+    "losses: [{softmax_cross_entropy: {}}], metrics: [{auc: {}}, {accuracy: {}}], "                \
+    "train_metrics: [{auc: {}, since_epoch: true}, {accuracy: {}, since_epoch: true}]"
+
 /* dlrm as shipped: batch norm behind every layer, also behind the scores, and a ReLU before it. */
 static void shipped_dlrm(cr_pd *p) {
     const cr_conf_node *bot = cr_pd_get(p, p->hyper, "bot_layer_sizes");
@@ -533,9 +538,8 @@ static void shipped_dlrm(cr_pd *p) {
     b.data[b.n - 2] = 0; /* the last comma */
     cr_pd_put(p, p->model_at,
               "model_config: {feature_groups: [{group_name: dense, feature_names: [%s]}, "
-              "{group_name: sparse, feature_names: [%s]}], num_class: 2, backbone: {blocks: [%s]}, "
-              "losses: [{softmax_cross_entropy: {}}], metrics: [{auc: {}}], train_metrics: [{auc: "
-              "{}, since_epoch: true}]}",
+              "{group_name: sparse, feature_names: [%s]}], num_class: 2, backbone: {blocks: "
+              "[%s]}, " TWO_SCORES_AND_ACCURACY "}",
               cr_pd_dense_names(p), cr_pd_id_names(p), b.data);
     cr_buf_clear(&b);
 }
@@ -568,9 +572,8 @@ void cr_pd_dlrm(cr_pd *p) {
     cr_pd_put(p, p->model_at,
               "model_config: {feature_groups: [{group_name: dense, feature_names: [%s]}, "
               "{group_name: sparse, feature_names: [%s]}], num_class: 2, dlrm: {dense_mlp: "
-              "{hidden_units: %s}, arch_with_sparse: false, final: {hidden_units: [%s]}}, "
-              "losses: [{softmax_cross_entropy: {}}], metrics: [{auc: {}}], train_metrics: [{auc: "
-              "{}, since_epoch: true}]}",
+              "{hidden_units: %s}, arch_with_sparse: false, final: {hidden_units: "
+              "[%s]}}, " TWO_SCORES_AND_ACCURACY "}",
               cr_pd_dense_names(p), cr_pd_id_names(p), bot, b.data);
     cr_buf_clear(&b);
 }

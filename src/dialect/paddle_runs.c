@@ -184,6 +184,7 @@ static void new_run(cr_pd *p, bool infer, cr_paddle_run *r) {
     r->end = cr_pd_int(p, p->runner, "infer_end_epoch", 10, 0, 1000001);
     r->shows_scores = p->hyper.map && cr_conf_find(p->hyper.map, "sentence_left_size") != NULL;
     r->task_first = p->hyper.map && cr_conf_find(p->hyper.map, "feature_vocabulary") != NULL;
+    r->accuracy = p->hyper.map && cr_conf_find(p->hyper.map, "bot_layer_sizes") != NULL;
     r->only_auc = r->task_first || (p->hyper.map && cr_conf_find(p->hyper.map, "counterfactual_w"));
     const char *dir_of = cr_path_dir(&p->doc->arena, p->path);
     const char *dict = cr_conf_find_text(p->runner.map, "word_id_dict_path");
@@ -234,9 +235,15 @@ cr_code cr_paddle_runs(const char *path, const cr_dialect_opts *o, bool infer, c
     }
     if (code == CR_OK) {
         code = cr_pd_open(&p, &doc, o, diag);
-        if (code == CR_OK && p.old)
+        if (code == CR_OK && p.old) {
+            int n_envs;
             old_runs(&p, &runs, n);
-        else if (code == CR_OK) {
+            const cr_paddle_env *envs = cr_pd_envs(&p, a, &n_envs);
+            for (int i = 0; i < *n; i++) {
+                runs[i].envs = envs;
+                runs[i].n_envs = n_envs;
+            }
+        } else if (code == CR_OK) {
             runs = CR_NEW_N(&doc.arena, cr_paddle_run, 1);
             new_run(&p, infer, runs);
             *n = 1;

@@ -179,6 +179,15 @@ for m in dnn fm ffm deepfm wide_deep dcn dcn_v2 xdeepfm dlrm logistic_regression
     ends 0
 done
 
+# dlrm alone shows its accuracy
+run crank run -m models/dlrm/config.yaml -o runner.epochs=1
+ends 0
+has_out "... - INFO - epoch: 0, batch_id: 4, auc:0..., accuracy:..., loss:..., avg_reader_cost: ..."
+has_out "... - INFO - epoch: 0 done, auc: 0...,accuracy: ...,loss:..., epoch time: ... s"
+run crank run -m models/dlrm/config.yaml --infer -o runner.infer_end_epoch=1
+ends 0
+has_out "... - INFO - epoch: 0 done, auc: 0...,accuracy: ..., epoch time: ... s"
+
 # the lines of a training
 run crank python -u tools/trainer.py -m models/dnn/config.yaml -o runner.epochs=1 hyper_parameters.optimizer.learning_rate=0.02
 ends 0

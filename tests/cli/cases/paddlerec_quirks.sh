@@ -37,6 +37,43 @@ ends 0
 has_out "Infer phase1 of epoch 0 done, use time: ..., global metrics: AUC=[...]"
 has_out "Infer phase1 of epoch 2 done, use time: ..., global metrics: AUC=[...]"
 
+# the tables of settings come before a run, with long values cut and secrets hidden
+config tables.yaml 'phases: [phase1], fs_ugi: "me,secret", note: "a text of more than fifty characters, of which the end is shown"' ''
+run crank run -m afm/tables.yaml -o mode=e
+ends 0
+sed -n '2,18p' "$out" | sed 's/ *$//' >table
+cat >want <<'END'
+====================================================================================================
+                Runtime Envs                      Value
+----------------------------------------------------------------------------------------------------
+train.trainer.trainer                             GeneralTrainer
+train.trainer.executor_mode                       infer
+train.trainer.threads                             2
+train.trainer.platform                            LINUX
+train.trainer.engine                              single
+====================================================================================================
+
+
+====================================================================================================
+            paddlerec Global Envs                 Value
+----------------------------------------------------------------------------------------------------
+workspace                                         afm
+mode                                              e
+dataset.d.name                                    d
+END
+same want table
+has_out "runner.t.phases                                   ['phase1']                                        "
+grep -q '^runner.t.note                                     [.][.][.] an fifty characters, of which the end is shown$' "$out" || fail "the long value"
+has_out "runner.t.fs_ugi                                   (hidden)..."
+grep -q secret "$out" && fail "a secret is shown"
+has_out "Running SingleInferStartup."
+# a run that fails ends with PaddleRec's summary, beside the error with its place
+run crank run -m afm/tables.yaml -o mode=e runner.e.init_model_path=nowhere
+ends 1
+has_out "PaddleRec Error Message Summary:"
+has_out "Exit PaddleRec. catch exception in precoss status: [train_pass], except: ...there is no checkpoint of an epoch in it..."
+has_err "nowhere: there is no checkpoint of an epoch in it; train first, or change init_model_path"
+
 # of doubled keys the last counts, which is told with both lines
 config double.yaml 'device: cpu, phases: phase1' 'mode: e'
 run crank run -m afm/double.yaml
