@@ -120,6 +120,10 @@ typedef struct cr_ui {
     int exit_code; /* set by a command: the process ends with it; 0: the code decides */
     cr_diag diag;
     cr_map shown; /* texts of the findings already printed */
+    /* a command has told the warnings of a config at the user's own places, and wrote it to this
+     * file, which commands behind it read: what they find there again is not told; NULL: none */
+    const char *written;
+    cr_map told;  /* ... texts of those warnings */
     size_t filed; /* findings that are in the log file of --log_dir */
     cr_arena arena;
     double last_progress;

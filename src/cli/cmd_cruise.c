@@ -181,17 +181,25 @@ static cr_code set_word(job *j, const char *text) {
     return CR_OK;
 }
 
+/* Reads all of it, also behind a mistake, so that every mistake is told. */
 static cr_code collect(job *j, const args *a) {
+    const char *const parts[][2] = {{a->trainer, "trainer"},
+                                    {a->model, "model"},
+                                    {a->data, "data"}};
+    cr_code code = CR_OK, one;
+#define ALSO(call)                                                                                 \
+    if ((one = (call)) != CR_OK && code == CR_OK) code = one
     for (int i = 0; i < a->config.n; i++)
-        CR_TRY(add_file(j, a->config.v[i], NULL));
-    if (a->trainer) CR_TRY(add_file(j, a->trainer, "trainer"));
-    if (a->model) CR_TRY(add_file(j, a->model, "model"));
-    if (a->data) CR_TRY(add_file(j, a->data, "data"));
+        ALSO(add_file(j, a->config.v[i], NULL));
+    for (int i = 0; i < 3; i++)
+        if (parts[i][0]) ALSO(add_file(j, parts[i][0], parts[i][1]));
+    if (code != CR_OK) return code; /* what is missing would be told as mistakes */
     for (int i = 0; i < a->dotted.n; i++)
-        CR_TRY(set_dotted(j, a->dotted.v[i]));
+        ALSO(set_dotted(j, a->dotted.v[i]));
     for (int i = 0; i < a->words.n; i++)
-        CR_TRY(set_word(j, a->words.v[i]));
-    return CR_OK;
+        ALSO(set_word(j, a->words.v[i]));
+#undef ALSO
+    return code;
 }
 
 /* ---- YAML of any tree ---- */
@@ -282,8 +290,8 @@ static void say_sections(job *j) {
 
 /* ---- the run ---- */
 
-/* Looks for mistakes in the whole, those of values too; the tree itself is not changed. What is not
- * a mistake is told when the run reads its file. */
+/* Looks for mistakes in the whole, those of values too; the tree itself is not changed. Warnings
+ * are told here, at the places that the user wrote, and not again when the run reads its file. */
 static cr_code check_all(job *j) {
     cr_conf_doc copy;
     cr_diag found;
@@ -303,7 +311,9 @@ static cr_code check_all(job *j) {
         cr_diag_sort(&found);
         code = cr_diag_code(&found);
     }
-    if (code != CR_OK) cr_diag_append(&j->ui->diag, &found);
+    cr_diag_append(&j->ui->diag, &found);
+    for (size_t i = 0; i < found.n; i++)
+        (void)cr_map_put(&j->ui->told, found.v[i].msg, strlen(found.v[i].msg), 1);
     cr_ui_findings(j->ui); /* places point into the trees */
     cr_conf_doc_clear(&copy);
     cr_arena_clear(&bound);
@@ -453,6 +463,7 @@ static cr_code go(job *j, const args *a) {
     if (a->test && !test)
         return cr_ui_wrong(j->ui, "--test needs data.dataset.test_input_dir; add it");
     CR_TRY(prepare_dir(j, a->fit));
+    j->ui->written = j->config;
     if (!j->ui->quiet && !a->log_format) say_sections(j);
     if (a->fit)
         queue(j, a, "train", j->resumes ? "--continue_train" : NULL,
@@ -486,7 +497,10 @@ static cr_code run(cr_ui *ui, const void *flags) {
     j->doc.path = a->config.n ? a->config.v[0] : "the command line";
     j->doc.root = cr_conf_new(&j->doc, CR_NODE_MAP, (cr_loc){j->doc.path, 1, 1});
     cr_code code = collect(j, a);
-    if (code == CR_OK) code = check_all(j);
+    if (code == CR_OK || code == CR_EUSAGE) { /* the rest of a wrong override is looked at, too */
+        cr_code checked = check_all(j);
+        if (code == CR_OK) code = checked;
+    }
     if (code == CR_OK && a->print_config) {
         cr_buf out;
         cr_buf_init(&out);

@@ -21,12 +21,14 @@ void cr_ui_init(cr_ui *ui, const cr_cmd *const *cmds) {
     *ui = (cr_ui){.cmds = cmds};
     cr_diag_init(&ui->diag);
     cr_map_init(&ui->shown);
+    cr_map_init(&ui->told);
     cr_arena_init(&ui->arena, 0);
 }
 
 void cr_ui_clear(cr_ui *ui) {
     cr_diag_clear(&ui->diag);
     cr_map_clear(&ui->shown);
+    cr_map_clear(&ui->told);
     cr_arena_clear(&ui->arena);
 }
 
@@ -76,6 +78,13 @@ static bool tells(const cr_ui *ui) {
     return ui->blamed || ui->place.rank == (blamed < 0 ? 0 : blamed);
 }
 
+/* Was this told before, at the place that the user wrote? */
+static bool is_told(cr_ui *ui, const cr_finding *f) {
+    return ui->written && f->sev != CR_SEV_ERROR && f->at.path &&
+           strcmp(f->at.path, ui->written) == 0 &&
+           cr_map_get(&ui->told, f->msg, strlen(f->msg), 0) != 0;
+}
+
 void cr_ui_findings(cr_ui *ui) {
     cr_buf all, one;
     cr_buf_init(&all);
@@ -93,7 +102,8 @@ void cr_ui_findings(cr_ui *ui) {
     for (size_t i = 0; i < ui->diag.n; i++) {
         cr_buf_reset(&one);
         finding_text(&one, ui, &ui->diag.v[i]);
-        if (cr_map_put(&ui->shown, one.data, one.n, 1)) cr_buf_add(&all, one.data, one.n);
+        if (cr_map_put(&ui->shown, one.data, one.n, 1) && !is_told(ui, &ui->diag.v[i]))
+            cr_buf_add(&all, one.data, one.n);
     }
     if (all.n) {
         cr_log_progress(NULL);

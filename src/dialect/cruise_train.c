@@ -13,7 +13,7 @@ static const cr_rule trainer_rules[] = {
     SPENT("default_root_dir"),
     SPENT("default_hdfs_dir"),
     SPENT("logger"),
-    TAKE("log_every_n_steps", "log_step_count_steps", "50"),
+    SPENT("log_every_n_steps"),
     SPENT("enable_versions"),
     IDLE("enable_speedmonitor", "true", CR_CRUISE_SAME),
     IDLE("benchmark", "false", CR_CRUISE_NONE),
@@ -29,7 +29,7 @@ static const cr_rule trainer_rules[] = {
     SPENT("limit_val_batches"),
     SPENT("limit_test_batches"),
     SPENT("val_check_interval"),
-    TAKE("accumulate_grad_batches", "gradient_accumulation_steps", NULL),
+    SPENT("accumulate_grad_batches"),
     SPENT("gradient_clip_val"),
     TAKE("seed", NULL, "42"),
     IDLE("sync_batchnorm", "true", CR_CRUISE_SAME),
@@ -61,6 +61,11 @@ static int64_t limit(cr_rw *w, const cr_conf_node *a, const char *a_key, const c
                      const char *b_key, cr_loc *at) {
     int64_t x = cr_cruise_whole(w, a, a_key, -1, -1, MOST_STEPS);
     int64_t y = cr_cruise_whole(w, b, b_key, -1, -1, MOST_STEPS);
+    for (int i = 0; i < 2; i++)
+        if ((i ? y : x) == 0)
+            cr_rw_tell(w, CR_SEV_ERROR, cr_rw_at(i ? b : a, i ? b_key : a_key),
+                       "%s is 0, which leaves no batch; use -1 or null for all of them",
+                       i ? b_key : a_key);
     *at = x > 0 && (y <= 0 || x <= y) ? cr_rw_at(a, a_key) : cr_rw_at(b, b_key);
     if (x <= 0 || y <= 0) return x > y ? x : y;
     return x < y ? x : y;
@@ -71,6 +76,13 @@ static void lengths(cr_rw *w, cr_cruise *c) {
     int64_t steps = cr_cruise_whole(w, t, "max_steps", -1, -1, MOST_STEPS);
     int64_t epochs = cr_cruise_whole(w, t, "max_epochs", steps > 0 ? -1 : 1, -1, MOST_STEPS);
     cr_loc at;
+    if (steps <= 0 && epochs <= 0) {
+        cr_rw_tell(w, CR_SEV_ERROR,
+                   cr_rw_at(t, cr_rw_has(t, "max_epochs") ? "max_epochs" : "max_steps"),
+                   "neither max_epochs nor max_steps is above 0, so the run would have no step; "
+                   "give one of them");
+        epochs = 1;
+    }
     if (steps > 0 && epochs > 0)
         cr_rw_tell(w, CR_SEV_WARN, cr_rw_at(t, "max_steps"),
                    "max_steps decides when training ends, and max_epochs does not");
@@ -105,6 +117,18 @@ static void interval(cr_rw *w, cr_cruise *c, const cr_conf_node *n, bool second,
         cr_rw_put_num(w, c->train, "save_checkpoints_fraction", n->at, x);
 }
 
+/* Steps between log lines, and batches of one update. */
+static void periods(cr_rw *w, cr_cruise *c) {
+    const cr_conf_node *t = c->trainer;
+    int64_t log = cr_cruise_whole(w, t, "log_every_n_steps", 50, 1, MOST_STEPS);
+    int64_t batches = cr_cruise_whole(w, t, "accumulate_grad_batches", 1, 1, MOST_STEPS);
+    cr_rw_put_num(w, c->train, "log_step_count_steps", cr_rw_at(t, "log_every_n_steps"),
+                  (double)log);
+    if (cr_rw_has(t, "accumulate_grad_batches"))
+        cr_rw_put_num(w, c->train, "gradient_accumulation_steps",
+                      cr_rw_at(t, "accumulate_grad_batches"), (double)batches);
+}
+
 static void intervals(cr_rw *w, cr_cruise *c) {
     const cr_conf_node *n = cr_conf_find(c->trainer, "val_check_interval");
     bool share = false;
@@ -130,26 +154,44 @@ static void precision(cr_rw *w, cr_cruise *c) {
 }
 
 /* The metric of crank that checkpoint_monitor names; NULL: the step. */
-static const char *monitor_of(const cr_cruise *c) {
+static const char *monitor_of(cr_rw *w, const cr_cruise *c) {
+    static const char *const known[] = {"auc",      "precision",      "recall",        "f1",
+                                        "accuracy", "average_output", "average_label", NULL};
+    static const char *const names[][2] = {{"acc", "accuracy"},
+                                           {"prec", "precision"},
+                                           {"output", "average_output"},
+                                           {"avg_output", "average_output"}};
     const char *monitor = cr_rw_str(c->trainer, "checkpoint_monitor", "loss");
-    const char *dot = strrchr(monitor, '.');
+    const char *dot = strrchr(monitor, '.'), *end = c->two_tasks ? "_reject" : "";
     if (strcmp(monitor, "step") == 0) return NULL;
-    if (strstr(monitor, "loss"))
-        return c->two_tasks ? "binary_cross_entropy_reject" : "binary_cross_entropy";
-    monitor = dot ? dot + 1 : monitor;
-    if (strncmp(monitor, "binary_", 7) == 0 && strcmp(monitor, "binary_cross_entropy") != 0)
-        monitor += 7;
-    if (strcmp(monitor, "acc") == 0) return "accuracy";
-    if (strcmp(monitor, "prec") == 0) return "precision";
-    if (strcmp(monitor, "output") == 0 || strcmp(monitor, "avg_output") == 0)
-        return "average_output";
-    return monitor;
+    if (strstr(monitor, "loss") || strstr(monitor, "binary_cross_entropy"))
+        return cr_arena_printf(&w->doc->arena, "binary_cross_entropy%s", end);
+    const char *base = dot ? dot + 1 : monitor;
+    if (strncmp(base, "binary_", 7) == 0) base += 7;
+    size_t n = strlen(base);
+    for (int i = 0; i < 2 && c->two_tasks; i++) { /* auc_censor */
+        const char *task = i ? "_reject" : "_censor";
+        if (n > 7 && strcmp(base + n - 7, task) == 0) {
+            end = task;
+            n -= 7;
+        }
+    }
+    base = cr_arena_strndup(&w->doc->arena, base, n);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(base, names[i][0]) == 0) base = names[i][1];
+    for (int i = 0; known[i]; i++)
+        if (strcmp(base, known[i]) == 0) return cr_arena_printf(&w->doc->arena, "%s%s", base, end);
+    cr_rw_tell(w, CR_SEV_ERROR, cr_rw_at(c->trainer, "checkpoint_monitor"),
+               "checkpoint_monitor is '%.60s', which no validation measures; use loss, step, auc, "
+               "precision, recall, f1, accuracy, average_output or average_label",
+               monitor);
+    return NULL;
 }
 
 /* How many checkpoints are kept and by which metric, and their names. */
 static void checkpoints(cr_rw *w, cr_cruise *c) {
     const cr_conf_node *t = c->trainer, *n = cr_conf_find(t, "enable_checkpoint");
-    const char *mode = cr_rw_str(t, "checkpoint_mode", NULL), *monitor = monitor_of(c);
+    const char *mode = cr_rw_str(t, "checkpoint_mode", NULL), *monitor = monitor_of(w, c);
     double keep = 30;
     bool on = true;
     if (n && n->kind == CR_NODE_LIST && n->n > 0) n = n->v[0].val;
@@ -245,6 +287,7 @@ void cr_cruise_trainer(cr_rw *w, cr_cruise *c) {
                       cr_rw_str(t, "default_hdfs_dir", ""));
     (void)cr_cruise_bool(w, t, "enable_versions", true);
     lengths(w, c);
+    periods(w, c);
     intervals(w, c);
     precision(w, c);
     checkpoints(w, c);

@@ -56,7 +56,9 @@ void cr_job_check_best(const cr_job *j, cr_diag *diag) {
     const cr_model *m = j->model;
     const char *want = cr_job_best_metric(j);
     check_direction(j, want, diag);
-    if (strcmp(ec->exporter_type, "best") != 0 || m->n_losses + m->n_metrics == 1) return;
+    bool keeps = j->root->train_config->keep_best_checkpoints && want;
+    bool exports = strcmp(ec->exporter_type, "best") == 0;
+    if ((!exports && !keeps) || m->n_losses + m->n_metrics == 1) return;
     bool known = false;
     cr_buf names;
     cr_buf_init(&names);

@@ -36,6 +36,10 @@ is_gone unnamed/model.ckpt-20
 run crank export unnamed/pipeline.config --export_dir unnamed_e
 ends 0
 has_out "...model.ckpt-10"
+# the metric by which checkpoints are kept must be there, too
+run crank check tiny.yaml --set train_config.keep_best_checkpoints=true --set export_config.best_exporter_metric=loudness
+ends 2
+has_err "--set...: no metric or loss is called 'loudness'; set best_exporter_metric to one of: ..."
 run crank check tiny.yaml --set export_config.exporter_type=best --set 'model_config.metrics=[{accuracy: {}}]'
 ends 2
 has_err "--set...: exporter_type is best, but no metric is named; set best_exporter_metric to one of: accuracy, binary_cross_entropy"

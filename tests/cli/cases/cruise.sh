@@ -108,6 +108,29 @@ ends 2
 has_err "--trainer.max_epoch=1:1:3: Cruise has no key 'max_epoch' ..."
 has_err "--data.data_factory.batch_size=0:1:3: batch_size: 0 is out of range; ..."
 has_err "x.yaml:...: ...dropout_ratio..."
+# wrong overrides do not hide each other, nor what is wrong elsewhere
+run crank run --config=x.yaml --fit foo.bar=3 'data.feature_provider.slot_mask[9]=4' nokey --trainer.max_epoc=3 --trainer.checkpoint_monitor=loudness --trainer.limit_train_batches=0 --trainer.log_every_n_steps=abc --trainer.accumulate_grad_batches=0
+ends 2
+has_err "crank cruise: 'foo.bar=3': there is no 'foo' in the config; write --foo.bar=3 to add it"
+has_err "crank cruise: 'data.feature_provider.slot_mask[9]=4': data.feature_provider.slot_mask is no list with such an item"
+has_err "crank cruise: 'nokey' must be key=value, or a flag that begins with --"
+has_err "--trainer.max_epoc=3:1:3: Cruise has no key 'max_epoc' in trainer; did you mean 'max_epochs'?"
+has_err "--trainer.checkpoint_monitor=loudness:1:3: checkpoint_monitor is 'loudness', which no validation measures; use loss, step, auc, ..."
+has_err "--trainer.limit_train_batches=0:1:3: limit_train_batches is 0, which leaves no batch; use -1 or null for all of them"
+has_err "--trainer.log_every_n_steps=abc:1:3: log_every_n_steps must be a number"
+has_err "--trainer.accumulate_grad_batches=0:1:3: accumulate_grad_batches must be a whole number from 1 to 4294967295"
+run crank run --config=x.yaml --fit --trainer.max_epochs=0
+ends 2
+has_err "--trainer.max_epochs=0:1:3: neither max_epochs nor max_steps is above 0, so the run would have no step; give one of them"
+# warnings are told once, at the user's own places, and not at those of the file that the run writes
+sed 's/  precision: 32/  precision: 32\n  strategy: deepspeed/' x.yaml >warn.yaml
+run crank run --config=warn.yaml --fit --val --trainer.default_root_dir=warned --trainer.max_steps=2 --trainer.checkpoint_monitor=ClsMetric.auc --threads 1
+ends 0
+has_err "warn.yaml:9:3: note: 'trainer.strategy' is left out: several ranks are started with crank launch"
+has_err "--trainer.max_steps=2:1:3: warning: max_steps decides when training ends, and max_epochs does not"
+no_err "warned/version_0/config.yaml:..."
+[ "$(grep -c 'trainer.strategy' "$err")" = 1 ] || fail "it is told more than once"
+ls warned/version_0/checkpoints | grep -q '^epoch=0-step=1-ClsMetric.auc=0' || fail "another name: $(ls warned/version_0/checkpoints)"
 run crank run --config=x.yaml
 ends 2
 has_err "crank cruise: nothing is to be done; add --fit, --val, --test, --trace or --print_config"
