@@ -29,9 +29,14 @@ export function getRuns(since) {
 export function getRun(run) {
   return frozen ? Promise.resolve(frozen.details[run]) : ask('/api/run?run=' + run)
 }
+// A report of many runs has no differences of configs; those of the last values are in the list of runs.
+function lastValues(a, b) {
+  const keys = [...new Set([...Object.keys(a), ...Object.keys(b)])]
+  return { config: [], configsLeftOut: true, metrics: keys.map((key) => ({ key, a: a[key] ?? null, b: b[key] ?? null })), trouble: null }
+}
 export function getDiff(a, b) {
   if (!frozen) return ask(`/api/diff?a=${a}&b=${b}`)
-  return Promise.resolve(frozen.diffs.find((d) => d.x === a && d.y === b) ?? { config: [], metrics: [], trouble: null })
+  return Promise.resolve(frozen.diffs.find((d) => d.x === a && d.y === b) ?? lastValues(frozen.runs[a].last, frozen.runs[b].last))
 }
 export function getSeries(q) {
   if (!frozen) return ask('/api/series', q)

@@ -4,7 +4,10 @@
 import {el, fill} from './dom.js'
 import {number, count, bytes, percent, duration, onAxis} from './format.js'
 
-const HEIGHT = 220, BIG_HEIGHT = 420, MANY = 30
+const HEIGHT = 220, BIG_HEIGHT = 420, MANY = 30, DOT = 2.4
+// Distances of ticks on an axis of steps or rows: there is nothing between two whole numbers.
+const WHOLE = Array.from({ length: 16 }, (_, k) => [1, 2, 5].map((m) => m * 10 ** k)).flat()
+const TIMES = [-3, -2, -1].flatMap((k) => [1, 2, 5].map((m) => m * 10 ** k)).concat([1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200], WHOLE.map((d) => d * 86400))
 const all = new Set()
 
 function colourOf(name) {
@@ -42,7 +45,7 @@ export function extent(curves, from, to) {
   if (y0 > y1) [y0, y1] = [0, 1]
   if (from !== null) x0 = from
   if (to !== null) x1 = to
-  if (x0 === x1) x1 = x0 + 1
+  if (x0 === x1) [x0, x1] = [x0 - 1, x1 + 1] // a single point stands in the middle
   const room = (y1 - y0 || Math.abs(y0) || 1) * 0.06
   return { x0, x1, y0: y0 - room, y1: y1 + room }
 }
@@ -115,7 +118,7 @@ export class Chart {
       scales: { x: { time: false, range: () => [this.range.x0, this.range.x1] }, y: { range: () => [this.range.y0, this.range.y1] } },
       series: [{}, { show: true, paths: () => null, points: { show: false } }],
       axes: [
-        { ...axis, size: 30, values: (u, v) => v.map((x) => onAxis(x, this.view.axis)) },
+        { ...axis, size: 30, incrs: (u) => (this.view.axis === 'time' ? TIMES : WHOLE), values: (u, v) => v.map((x) => onAxis(x, this.view.axis)) },
         { ...axis, size: 58, values: (u, v) => v.map((x) => (this.spec.unit ? valueText(this.spec.unit, x) : number(x))) },
       ],
       hooks: {
@@ -131,13 +134,17 @@ export class Chart {
     }, data, this.body)
     this.body.prepend(this.tip)
     this.plot.over.addEventListener('dblclick', () => this.hooks.unzoom())
-    this.plot.over.addEventListener('mouseleave', () => (this.tip.hidden = true))
+    this.plot.over.addEventListener('mouseenter', () => (this.under = true))
+    this.plot.over.addEventListener('mouseleave', () => {
+      this.under = false
+      this.tip.hidden = true
+    })
   }
   draw(u) {
     const ctx = u.ctx, ratio = devicePixelRatio || 1
     ctx.save()
     ctx.beginPath()
-    ctx.rect(u.bbox.left, u.bbox.top, u.bbox.width, u.bbox.height)
+    ctx.rect(u.bbox.left - DOT * ratio, u.bbox.top, u.bbox.width + 2 * DOT * ratio, u.bbox.height) // dots at the edges are whole
     ctx.clip()
     ctx.lineJoin = 'round'
     const px = (x) => u.valToPos(x, 'x', true), py = (y) => u.valToPos(y, 'y', true)
@@ -180,16 +187,16 @@ export class Chart {
       for (let i = 0; i < c.x.length; i++) {
         if (!good(c, i, c.line[i])) continue
         ctx.beginPath()
-        ctx.arc(px(c.x[i]), py(c.line[i]), 2.4 * ratio, 0, 7)
+        ctx.arc(px(c.x[i]), py(c.line[i]), DOT * ratio, 0, 7)
         ctx.fill()
       }
     }
     ctx.restore()
   }
-  // The values under the cursor, the largest first.
+  // The values under the cursor, the largest first. All charts show the place, the one under the mouse its values.
   hover(u) {
     const { left } = u.cursor
-    if (left === null || left === undefined || left < 0 || !this.curves.length) {
+    if (!this.under || left === null || left === undefined || left < 0 || !this.curves.length) {
       this.tip.hidden = true
       return
     }
@@ -200,15 +207,17 @@ export class Chart {
       rows.push({ c, i, v: c.line[i] })
     }
     rows.sort((a, b) => b.v - a.v)
-    fill(this.tip, el('div', { class: 'tip-x' }, onAxis(at, this.view.axis)),
+    fill(this.tip, el('div', { class: 'tip-x' }, onAxis(this.view.axis === 'time' ? at : Math.round(at), this.view.axis)),
       rows.slice(0, 12).map(({ c, i, v }) => el('div', { class: 'tip-row' },
-        el('span', { class: 'dot', style: { background: c.colour } }), el('span', { class: 'tip-name' }, c.name),
+        el('span', { class: 'dot', style: { background: c.colour } }), el('span', { class: 'tip-name' }, c.name), c.kind ? el('span', { class: 'dim' }, c.kind) : null,
         el('b', {}, valueText(this.spec.unit, v)),
         c.low && c.low[i] !== c.high[i] ? el('span', { class: 'dim' }, ` ${valueText(this.spec.unit, c.low[i])} … ${valueText(this.spec.unit, c.high[i])}`) : null)),
       rows.length > 12 ? el('div', { class: 'dim' }, `+ ${rows.length - 12}`) : null)
     this.tip.hidden = false
-    const width = this.tip.offsetWidth, x = left + u.over.offsetLeft
-    this.tip.style.left = (x + width + 20 > this.body.clientWidth ? Math.max(0, x - width - 12) : x + 12) + 'px'
+    // beside the cursor, over the next chart where this one has no room, and inside the window
+    const place = u.over.getBoundingClientRect(), width = this.tip.offsetWidth, x = place.left + left
+    const to = x + width + 20 < innerWidth ? x + 12 : Math.max(4, x - width - 12)
+    this.tip.style.left = to - this.body.getBoundingClientRect().left + 'px'
     this.tip.style.top = '6px'
   }
 }

@@ -10,11 +10,11 @@ import {t} from './words.js'
 
 // The charts that people look at first; a metric that the log does not have says how to get it.
 const FIRST = [
-  { id: 'loss', test: /^(train\.loss)$/, add: null },
-  { id: 'auc', test: /^(train|val)\.auc/, add: 'auc {}' },
-  { id: 'precision', test: /^(train|val)\.precision/, add: 'precision {}' },
-  { id: 'recall', test: /^(train|val)\.recall(?!_?at|@)/, add: 'recall {}' },
-  { id: 'average_output', test: /^(train|val)\.average_(output|label)/, add: 'average_output {}  average_label {}' },
+  { id: 'loss', test: /^(train\.loss)$/, add: [] },
+  { id: 'auc', test: /^(train|val)\.auc/, add: ['auc'] },
+  { id: 'precision', test: /^(train|val)\.precision/, add: ['precision'] },
+  { id: 'recall', test: /^(train|val)\.recall(?!_?at|@)/, add: ['recall'] },
+  { id: 'average_output', test: /^(train|val)\.average_(output|label)/, add: ['average_output', 'average_label'] },
 ]
 const NO_CHART = /^(train\.rows|val\.rows|progress|seconds_left|epoch)$|^seconds\./
 const STAGES = ['step', 'update', 'group', 'wait', 'eval', 'save', 'log']
@@ -26,6 +26,10 @@ function namesOf(list) {
   for (const r of list) for (const k of Object.keys(r.last)) names.add(k)
   return [...names]
 }
+// howTo: the lines of a config that add metrics, as protobuf text and as YAML.
+function howTo(metrics) {
+  return [el('p', { class: 'dim' }, t('howto')), metrics.map((m) => el('code', {}, `metrics { ${m} {} }`)), el('p', { class: 'dim' }, 'YAML: metrics:'), metrics.map((m) => el('code', {}, `- ${m}: {}`))]
+}
 const base = (name) => name.replace(/^(train|val)\./, '')
 const title = (id) => ({ loss: 'loss', auc: 'AUC', average_output: 'output, label' })[id] ?? id
 
@@ -34,12 +38,13 @@ function plan(list) {
   const names = namesOf(list), used = new Set(), sections = []
   const takeNames = (test) => names.filter((n) => test(n) && !used.has(n)).map((n) => (used.add(n), n))
   // the evaluation's loss has the name of the loss; with one loss it belongs to the chart of the loss
-  const losses = names.filter((n) => n.startsWith('train.') && names.includes('val.' + base(n)) && /loss|entropy|error|focal/.test(n) && n !== 'train.loss')
-  const own = losses.length === 1 ? ['val.' + base(losses[0])] : []
-  if (own.length) used.add(losses[0]) // it equals train.loss
+  const losses = names.filter((n) => n.startsWith('train.') && /loss|entropy|error|focal/.test(n) && n !== 'train.loss')
+  const evaluated = losses.filter((n) => names.includes('val.' + base(n))), own = evaluated.length === 1 ? ['val.' + base(evaluated[0])] : []
+  if (own.length) used.add(evaluated[0]) // it equals train.loss
+  else if (losses.length === 1 && list.every((r) => r.last[losses[0]] === r.last['train.loss'])) used.add(losses[0])
   const first = FIRST.map((f) => ({
     id: f.id, title: title(f.id), names: takeNames((n) => f.test.test(n) || (f.id === 'loss' && own.includes(n))),
-    empty: f.add ? [el('p', {}, t('absent')), el('p', { class: 'dim' }, t('howto')), el('code', {}, f.add)] : [el('p', {}, t('absent'))],
+    empty: [el('p', {}, t('absent')), f.add.length ? howTo(f.add) : null],
   }))
   sections.push({ id: 'watch', charts: first })
   const rates = takeNames((n) => n.startsWith('lr.')), speeds = ['train.ips', 'val.ips'].filter((n) => names.includes(n))
@@ -104,8 +109,7 @@ function curvesOf(spec, series) {
         out.push(curve(s, key, { colour: colour(s.rank), name: `${t('rank')} ${s.rank}`, run: r.id, share: spec.share }))
       } else {
         if (s.rank !== 0) continue
-        const name = spec.names.length > 1 ? `${label(r)} · ${key}` : label(r)
-        out.push(curve(s, key, { colour: colour(s.run), name, run: r.id, dash: DASHES[dashOf(spec, key)] }))
+        out.push(curve(s, key, { colour: colour(s.run), name: label(r), kind: spec.names.length > 1 ? key : '', run: r.id, dash: DASHES[dashOf(spec, key)] }))
       }
     }
   }
@@ -158,6 +162,7 @@ export async function drawCharts(into) {
   }
   const sections = plan(list)
   layout(sections)
+  sizes()
   const names = [...new Set(sections.flatMap((s) => s.charts.flatMap((c) => c.names)))]
   const mine = ++asking, width = Math.max(200, Math.round(root.clientWidth / (state.big ? 1 : 2.5)))
   const q = { runs: list.map((r) => r.run), names, axis: state.axis, points: Math.min(1500, width), ranks: sections.some((s) => s.id === 'ranks') }
@@ -167,16 +172,22 @@ export async function drawCharts(into) {
   if (mine !== asking) return // a later question is under way
   redraw(got.series)
 }
+// sizes: the chart that was asked for fills the width at once, before its finer lines have come.
+function sizes() {
+  for (const { chart, spec } of made.values()) {
+    chart.element.classList.toggle('big', state.big === spec.id)
+    chart.fit()
+  }
+}
 let last = []
 // redraw shows what was fetched last again: another axis in a report, more smoothing, another theme.
 export function redraw(series = last) {
   last = series
   for (const entry of made.values()) {
-    entry.chart.element.classList.toggle('big', state.big === entry.spec.id)
     entry.curves = curvesOf(entry.spec, series)
     entry.chart.update(entry.curves, view())
-    entry.chart.fit()
   }
+  sizes()
 }
 export function leaveCharts() {
   built = ''

@@ -28,6 +28,48 @@ export function fill(e, ...children) {
   e.replaceChildren()
   add(e, children)
 }
+// renew does the same, but keeps the elements that stay what they are: a live page must not take the focus, an open
+// list of choices or a half-done click away from its reader. An element stays when it has the same tag and the same
+// key; the key says which listener it has, because listeners stay with their element.
+const key = (e) => e.dataset?.key
+function same(a, b) {
+  return a.nodeType === b.nodeType && a.nodeName === b.nodeName && key(a) === key(b)
+}
+function renewNode(old, now) {
+  if (old.nodeType !== Node.ELEMENT_NODE) {
+    if (old.data !== now.data) old.data = now.data
+    return
+  }
+  for (const { name } of [...old.attributes]) if (!now.hasAttribute(name)) old.removeAttribute(name)
+  for (const { name, value } of now.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value)
+  renewChildren(old, [...now.childNodes])
+  if ('checked' in old) old.checked = now.hasAttribute('checked')
+  if (old.nodeName === 'OPTION') old.selected = now.hasAttribute('selected')
+}
+function renewChildren(e, fresh) {
+  const kept = new Map([...e.children].filter(key).map((c) => [key(c), c]))
+  let at = e.firstChild
+  for (const now of fresh) {
+    const old = key(now) ? kept.get(key(now)) : at
+    if (!old || !same(old, now)) {
+      e.insertBefore(now, at)
+      continue
+    }
+    if (old === at) at = at.nextSibling
+    else e.insertBefore(old, at)
+    renewNode(old, now)
+  }
+  while (at) {
+    const next = at.nextSibling
+    at.remove()
+    at = next
+  }
+}
+export function renew(e, ...children) {
+  const holder = document.createElement('div')
+  add(holder, children)
+  renewChildren(e, [...holder.childNodes])
+}
 export function button(label, onclick, attrs = {}) {
   return el('button', { type: 'button', onclick, ...attrs }, label)
 }

@@ -56,7 +56,7 @@ export function svgOf(spec, curves, view) {
   out.push('</g>')
   curves.slice(0, 12).forEach((c, i) => {
     const x = L + (i % 3) * 260, y = H - B + 40 + Math.floor(i / 3) * 18
-    out.push(`<path d="M${x} ${y - 4}h18" stroke="${xml(c.colour)}" stroke-width="3"${c.dash ? ' stroke-dasharray="4 3"' : ''}/><text x="${x + 24}" y="${y}">${xml(c.name.slice(0, 36))}</text>`)
+    out.push(`<path d="M${x} ${y - 4}h18" stroke="${xml(c.colour)}" stroke-width="3"${c.dash ? ' stroke-dasharray="4 3"' : ''}/><text x="${x + 24}" y="${y}">${xml((c.kind ? `${c.name} · ${c.kind}` : c.name).slice(0, 36))}</text>`)
   })
   return out.join('\n') + '\n</svg>\n'
 }

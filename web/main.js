@@ -2,7 +2,7 @@
 import {Gone, frozen, listen} from './api.js'
 import {redrawCharts} from './chart.js'
 import {drawCharts, leaveCharts, redraw} from './charts.js'
-import {button, el, fill} from './dom.js'
+import {button, el, fill, renew} from './dom.js'
 import {count, date, duration, number, percent, bytes} from './format.js'
 import {badge, drawCheckpoints, drawCompare, drawConfig, drawFeatures, drawNotes, drawTable} from './panels.js'
 import {colour, focused, headline, isShown, label, listed, projects, refreshRuns, runs, shown, toggle} from './runs.js'
@@ -27,28 +27,28 @@ function drawList() {
   const list = listed(), groups = new Map()
   for (const r of list) groups.set(r.project, [...(groups.get(r.project) ?? []), r])
   const f = focused()
-  fill($('list'), [...groups].map(([project, members]) => el('div', { class: 'group' }, project ? el('h4', {}, project) : null, members.map((r) => {
+  renew($('list'), [...groups].map(([project, members]) => el('div', { class: 'group', 'data-key': 'project ' + project }, project ? el('h4', {}, project) : null, members.map((r) => {
     const h = headline(r), on = isShown(r)
-    return el('div', { class: 'run' + (r === f ? ' focus' : '') + (on ? ' on' : ''), 'data-run': r.id, style: { '--own': colour(r.run) }, onclick: () => set({ focus: r.id }) },
+    return el('div', { class: 'run' + (r === f ? ' focus' : '') + (on ? ' on' : ''), 'data-run': r.id, 'data-key': r.id, style: { '--own': colour(r.run) }, onclick: () => set({ focus: r.id }) },
       el('input', { type: 'checkbox', checked: on, 'aria-label': label(r), style: { 'accent-color': colour(r.run) }, onclick: (e) => { e.stopPropagation(); toggle(r) } }),
       el('div', { class: 'run-text' }, el('div', { class: 'run-name', title: r.id }, label(r)),
         el('div', { class: 'dim' }, el('span', { class: 'state ' + r.state }, t(r.state)), ` · ${t('step').toLowerCase()} ${count(r.step)}`, h ? ` · ${h[0]} ${number(+h[1].toPrecision(5))}` : '')))
   }))))
   $('counts').textContent = `${shown().length} / ${runs.length}`
   const names = projects()
-  fill($('project'), el('option', { value: '*', selected: state.project === null }, t('anything')), names.map((p) => el('option', { value: '=' + p, selected: state.project === p }, p || '–')))
+  renew($('project'), el('option', { value: '*', selected: state.project === null }, t('anything')), names.map((p) => el('option', { value: '=' + p, 'data-key': p, selected: state.project === p }, p || '–')))
   $('project').hidden = names.length < 2
 }
 
 // ---- the run in focus ----
 function fact(name, value, attrs = {}) {
-  return el('div', { class: 'fact', ...attrs }, el('div', { class: 'dim' }, name), el('div', { class: 'value' }, value))
+  return el('div', { class: 'fact', ...attrs }, el('div', { class: 'dim' }, name.charAt(0).toUpperCase() + name.slice(1)), el('div', { class: 'value' }, value))
 }
 function drawHead() {
   const r = focused()
-  if (!r) return fill($('focus'))
+  if (!r) return renew($('focus'))
   const l = r.last, done = r.state === 'finished' ? 1 : l.progress, h = headline(r)
-  fill($('focus'), el('div', { class: 'focus-name' }, el('span', { class: 'swatch', style: { background: colour(r.run) } }), el('b', {}, label(r)), badge(r)),
+  renew($('focus'), el('div', { class: 'focus-name' }, el('span', { class: 'swatch', style: { background: colour(r.run) } }), el('b', {}, label(r)), badge(r)),
     Number.isFinite(done) ? el('div', { class: 'progress', role: 'progressbar', 'aria-valuenow': Math.round(done * 100), title: percent(done) }, el('i', { style: { width: percent(Math.min(1, done)).replace(' ', '') } })) : null,
     el('div', { class: 'facts' },
       Number.isFinite(done) ? fact(t('progress'), percent(done)) : null,
@@ -70,9 +70,9 @@ function drawFrame() {
   $('brand').textContent = t('title')
   $('find').placeholder = t('search')
   if ($('find') !== document.activeElement) $('find').value = state.find
-  fill($('picks'), button(t('all'), () => set({ runs: listed().map((r) => r.id) }), { 'data-do': 'all' }), button(t('none'), () => set({ runs: [] }), { 'data-do': 'none' }), button(t('newest'), () => set({ runs: null }), { 'data-do': 'newest' }))
-  fill($('tabs'), Object.keys(TABS).map((name, i) => button(t(name), () => set({ tab: name }), { role: 'tab', 'aria-selected': state.tab === name ? 'true' : 'false', 'data-tab': name, title: String(i + 1) })))
-  fill($('axis'), AXES.map((name) => button(t(name), () => set({ axis: name, from: null, to: null }), { 'aria-pressed': state.axis === name ? 'true' : 'false', 'data-axis': name })))
+  renew($('picks'), button(t('all'), () => set({ runs: listed().map((r) => r.id) }), { 'data-do': 'all' }), button(t('none'), () => set({ runs: [] }), { 'data-do': 'none' }), button(t('newest'), () => set({ runs: null }), { 'data-do': 'newest' }))
+  renew($('tabs'), Object.keys(TABS).map((name, i) => button(t(name), () => set({ tab: name }), { role: 'tab', 'aria-selected': state.tab === name ? 'true' : 'false', 'data-tab': name, title: String(i + 1) })))
+  renew($('axis'), AXES.map((name) => button(t(name), () => set({ axis: name, from: null, to: null }), { 'aria-pressed': state.axis === name ? 'true' : 'false', 'data-axis': name })))
   $('smooth').value = state.smooth
   $('smooth-value').textContent = state.smooth.toFixed(2)
   $('smooth-name').textContent = t('smooth')

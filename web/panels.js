@@ -1,13 +1,15 @@
 // panels.js - the tables behind the tabs: runs, comparison, features, checkpoints, config, notes.
 import {getDiff, getRun, saveNotes} from './api.js'
-import {button, el, fill} from './dom.js'
+import {button, el, fill, renew} from './dom.js'
 import {count, date, duration, number, percent} from './format.js'
 import {canWrite, colour, focused, isShown, label, listed, newestFirst, toggle} from './runs.js'
 import {set, state} from './state.js'
 import {t} from './words.js'
 
 export function table(head, rows, attrs = {}) {
-  return el('div', { class: 'scroll' }, el('table', attrs, el('thead', {}, el('tr', {}, head.map((h) => el('th', {}, h)))), el('tbody', {}, rows)))
+  const numbers = (k) => rows[0]?.children[k]?.classList.contains('num') // a head stands over its numbers
+  return el('div', { class: 'scroll' }, el('table', attrs,
+    el('thead', {}, el('tr', {}, head.map((h, k) => el('th', { class: numbers(k) ? 'num' : null, title: typeof h === 'string' ? h : null }, h)))), el('tbody', {}, rows)))
 }
 export const td = (text, attrs) => el('td', attrs, text)
 export const right = (text) => td(text, { class: 'num' })
@@ -28,13 +30,20 @@ export function shows(into, ...what) {
   return false
 }
 
+// details of the run in focus. An answer may come late: `late` says that the reader has gone on to another run or
+// tab, which draws itself.
+export async function details() {
+  const r = focused(), tab = state.tab, d = r ? await getRun(r.run) : null
+  return { r, d, late: tab !== state.tab || r?.id !== focused()?.id }
+}
+
 // ---- runs ----
 export function drawTable(into) {
   const list = listed(), names = [...new Set(list.flatMap((r) => Object.keys(r.last)))].filter((n) => /^val\.|^train\.(loss|auc)/.test(n) && !/\.(rows|ips)$/.test(n)).sort()
-  fill(into, table(['', t('run'), t('state'), t('started'), t('elapsed'), t('step'), t('rows'), t('speed'), ...names],
-    list.map((r) => el('tr', { class: r === focused() ? 'focus' : '', onclick: () => set({ focus: r.id }) },
+  renew(into, table(['', t('run'), t('state'), t('started'), t('elapsed'), t('step'), t('rows'), t('speed'), ...names],
+    list.map((r) => el('tr', { class: r === focused() ? 'focus' : '', 'data-key': r.id, onclick: () => set({ focus: r.id }) },
       td(el('input', { type: 'checkbox', checked: isShown(r), 'aria-label': label(r), onclick: (e) => { e.stopPropagation(); toggle(r) } })),
-      td([el('span', { class: 'dot', style: { background: colour(r.run) } }), ' ', r.id], { class: 'name' }), td(badge(r)), td(date(r.started)), right(duration(r.time - r.started)),
+      td([el('span', { class: 'dot', style: { background: colour(r.run) } }), ' ', r.id], { class: 'name' }), td(badge(r)), td(date(r.started), { class: 'when' }), right(duration(r.time - r.started)),
       right(count(r.step)), right(count(r.rows)), right(count(r.last['train.ips'])), names.map((n) => right(number(r.last[n])))))))
 }
 
@@ -43,13 +52,15 @@ export async function drawCompare(into) {
   const a = focused(), all = newestFirst(), b = all.find((r) => r.id === state.against && r !== a) ?? all.find((r) => r !== a && isShown(r)) ?? all.find((r) => r !== a)
   if (!a || !b) return fill(into, el('p', { class: 'empty' }, t('choose_two')))
   const diff = await getDiff(a.run, b.run)
+  if (state.tab !== 'compare' || focused()?.id !== a.id) return // the reader has gone on
   if (shows(into, a.id, b.id, state.changes, diff, newestFirst().length)) return
   const heads = [t('key'), label(a), label(b)]
-  const metrics = diff.metrics.filter((m) => !state.changes || m.a !== m.b).sort((x, y) => x.key.localeCompare(y.key))
+  const order = (m) => (/^(val|train)\./.test(m.key) ? 0 : 1) // what is learnt before what it took
+  const metrics = diff.metrics.filter((m) => !state.changes || m.a !== m.b).sort((x, y) => order(x) - order(y) || y.key.startsWith('val.') - x.key.startsWith('val.') || x.key.localeCompare(y.key))
   fill(into, el('div', { class: 'bar' }, chooser('compare-a', (id) => set({ focus: id }), a.id), ' ↔ ', chooser('compare-b', (id) => set({ against: id }), b.id),
     el('label', {}, el('input', { type: 'checkbox', checked: state.changes, 'data-do': 'changes', onchange: (e) => set({ changes: e.target.checked }) }), ' ', t('only_changes'))),
   el('h2', {}, t('config')),
-  diff.trouble ? el('p', { class: 'warn' }, t('trouble') + ' ' + diff.trouble) : diff.config.length
+  diff.trouble ? el('p', { class: 'warn' }, diff.trouble + t('trouble')) : diff.configsLeftOut ? el('p', { class: 'warn' }, t('not_kept')) : diff.config.length
     ? table(heads, diff.config.map((k) => el('tr', {}, td(k.key, { class: 'mono' }), td(k.a ?? '–', { class: 'mono' }), td(k.b ?? '–', { class: 'mono' }))), { 'data-table': 'config' })
     : el('p', { class: 'dim' }, t('same')),
   el('h2', {}, t('metrics')),
@@ -60,50 +71,51 @@ export async function drawCompare(into) {
 }
 
 // ---- features ----
-const COUNTS = ['missing', 'unknown', 'out_of_range', 'not_finite', 'unparsable', 'truncated', 'cut', 'masked']
+const COUNTS = { missing: 'missing', unknown: 'unknown_values', out_of_range: 'out_of_range', not_finite: 'not_finite', unparsable: 'unparsable', truncated: 'truncated', cut: 'cut', masked: 'masked' } // and their words
 let allFeatures = false
 function trouble(f) {
   const out = []
   if (f.rows > 0 && f.missing > 0.5 * f.rows) out.push(`${t('missing')} ${percent(f.missing / f.rows)}`)
   if (f.unknown > 0) out.push(`${t('unknown_values')} ${percent(f.unknown / Math.max(1, f.ids ?? f.rows))}`)
   if (f.out_of_range > 0) out.push(`${t('out_of_range')} ${count(f.out_of_range)}`)
-  for (const k of ['not_finite', 'unparsable', 'truncated', 'cut']) if (f[k] > 0) out.push(`${k} ${count(f[k])}`)
+  for (const k of ['not_finite', 'unparsable', 'truncated', 'cut']) if (f[k] > 0) out.push(`${t(k)} ${count(f[k])}`)
   if (f.constant) out.push(t('constant'))
   return out
 }
 export async function drawFeatures(into) {
-  const r = focused(), d = r ? await getRun(r.run) : null, list = Array.isArray(d?.features?.features) ? d.features.features : []
-  if (shows(into, r?.id, list, allFeatures)) return
+  const { r, d, late } = await details(), list = Array.isArray(d?.features?.features) ? d.features.features : []
+  if (late || shows(into, r?.id, list, allFeatures)) return
   if (!list.length) return fill(into, el('p', { class: 'empty' }, t('no_features')))
   const bad = list.filter((f) => trouble(f).length), rows = allFeatures ? list : bad
+  const counts = Object.keys(COUNTS).filter((k) => k === 'missing' || list.some((f) => f[k] > 0)) // the others are 0 everywhere
   fill(into, el('div', { class: 'bar' }, el('b', {}, label(r)), el('span', { class: 'dim' }, `${bad.length} / ${list.length} ${t('to_look')}`),
     el('label', {}, el('input', { type: 'checkbox', checked: allFeatures, 'data-do': 'all-features', onchange: (e) => { allFeatures = e.target.checked; drawFeatures(into) } }), ' ', t('all_features'))),
-  table([t('feature'), t('health'), t('total'), ...COUNTS], rows.map((f) => {
+  table([t('feature'), t('health'), t('total'), ...counts.map((k) => t(COUNTS[k]))], rows.map((f) => {
     const wrong = trouble(f)
     return el('tr', {}, td(f.name, { class: 'mono' }), td(wrong.length ? wrong.map((w) => el('span', { class: 'badge failed' }, w)) : el('span', { class: 'badge finished' }, t('good'))),
-      right(count(f.rows)), COUNTS.map((k) => right(f[k] > 0 ? el('span', {}, count(f[k]), el('span', { class: 'bar-cell', style: { width: Math.min(100, (100 * f[k]) / Math.max(1, f.rows)) + '%' } })) : f[k] === 0 ? '0' : '–')))
+      right(count(f.rows)), counts.map((k) => right(f[k] > 0 ? el('span', {}, count(f[k]), el('span', { class: 'bar-cell', style: { width: Math.min(100, (100 * f[k]) / Math.max(1, f.rows)) + '%' } })) : f[k] === 0 ? '0' : '–')))
   }), { 'data-table': 'features' }))
 }
 
 // ---- checkpoints ----
 export async function drawCheckpoints(into) {
-  const r = focused(), d = r ? await getRun(r.run) : null, list = d?.checkpoints ?? []
-  if (shows(into, r?.id, list, d?.end)) return
+  const { r, d, late } = await details(), list = d?.checkpoints ?? []
+  if (late || shows(into, r?.id, list, d?.end)) return
   if (!list.length) return fill(into, el('p', { class: 'empty' }, t('no_checkpoints')))
   const names = [...new Set(list.flatMap((c) => Object.keys(c.metrics ?? {})))].filter((n) => n !== 'global_step')
   const best = Number.isFinite(d.end?.['best.step']) ? d.end['best.step'] : null
   list.sort((x, y) => y.step - x.step)
   fill(into, el('div', { class: 'bar' }, el('b', {}, label(r)), el('span', { class: 'dim mono' }, d.dir)),
     table([t('step'), t('saved'), ...names], list.map((c) => el('tr', { class: c.step === best ? 'focus' : '' }, right(c.step),
-      td([c.saved ? el('span', { class: 'mono' }, 'model.ckpt-' + c.step) : el('span', { class: 'dim' }, t('evaluated')), c.step === best ? el('span', { class: 'badge finished' }, t('best')) : null]),
+      td([c.saved ? el('span', { class: 'mono' }, 'model.ckpt-' + c.step) : el('span', { class: 'dim' }, t('evaluated')), ' ', c.step === best ? el('span', { class: 'badge finished' }, t('best')) : null]),
       names.map((n) => right(number(c.metrics?.[n]))))), { 'data-table': 'checkpoints' }))
 }
 
 // ---- config ----
 let configFind = ''
 export async function drawConfig(into) {
-  const r = focused(), d = r ? await getRun(r.run) : null
-  if (shows(into, r?.id, d?.config)) return
+  const { r, d, late } = await details()
+  if (late || shows(into, r?.id, d?.config)) return
   if (!d?.config) return fill(into, el('p', { class: 'empty' }, t('no_config')))
   const pre = el('pre', { class: 'config' })
   const show = () => {
@@ -118,9 +130,8 @@ export async function drawConfig(into) {
 
 // ---- notes ----
 export async function drawNotes(into) {
-  const r = focused()
-  if (shows(into, r?.id, canWrite())) return
-  const d = r ? await getRun(r.run) : null
+  const { r, d, late } = await details()
+  if (late || shows(into, r?.id, canWrite())) return
   if (!r || !d) return fill(into, el('p', { class: 'empty' }, t('nobody')))
   const area = el('textarea', { rows: 14, 'data-do': 'notes', 'aria-label': t('notes'), readonly: !canWrite() }, d.notes ?? '')
   const said = el('span', { class: 'dim', role: 'status' })

@@ -1,10 +1,9 @@
 // why.js - what each feature is worth, slices, reliability: the files that crank importance and crank eval leave in
 // a model_dir. The server has checked them: names are texts, numbers are numbers or null.
-import {getRun} from './api.js'
 import {el, fill, shape} from './dom.js'
 import {count, number, percent} from './format.js'
-import {right, shows, table, td} from './panels.js'
-import {focused, label} from './runs.js'
+import {details, right, shows, table, td} from './panels.js'
+import {label} from './runs.js'
 import {set, state} from './state.js'
 import {t} from './words.js'
 
@@ -33,8 +32,8 @@ function bars(d, m) {
     el('div', { class: 'chart-head' }, el('h3', {}, `${measure.name} ${t(measure.auc ? 'lost' : 'gained')}`), el('span', { class: 'dim' }, number(measure.value))),
     el('div', { class: 'note legend' }, KINDS.map((k) => el('span', {}, el('i', { class: 'key ' + k }), t(k))), el('span', {}, t('interval'))),
     shown.map((u) => el('div', { class: 'worth-row' },
-      el('div', { class: 'worth-name', title: u.name }, el('span', { class: 'mono' }, u.name), u.kind === 'feature' ? null : el('span', { class: 'dim' }, ' ' + t('kind_' + u.kind))),
-      u.used ? el('div', { class: 'worth-bars' }, KINDS.map((k) => bar(u, k))) : el('div', { class: 'dim' }, t('not_used')),
+      el('div', { class: 'worth-name', title: u.name }, el('span', { class: 'mono' }, u.name), u.kind === 'feature' ? null : el('span', { class: 'kind' }, ' ' + t('kind_' + u.kind))),
+      u.used ? el('div', { class: 'worth-bars' }, KINDS.map((k) => bar(u, k))) : el('div', { class: 'note' }, t('not_used')),
       el('div', { class: 'worth-value', title: `${t('rows_changed')}: ${percent(u.rows_shuffled / d.rows)}` }, u.used ? KINDS.map((k) => el('div', { class: k }, signed(u.w[k].loss), el('span', { class: 'dim' }, half(u.w[k])))) : null))))
 }
 function worth(d) {
@@ -82,13 +81,13 @@ function quality(d) {
   return d.tasks.map((task) => [el('div', { class: 'bar' }, el('h2', {}, t('slices')), el('b', { class: 'mono' }, task.output), el('span', { class: 'dim mono' }, d.checkpoint)),
     task.columns.length ? task.columns.map((c) => sliced(task, c)) : sliced(task, null),
     el('div', { class: 'grid figures' },
-      el('div', { class: 'chart' }, el('div', { class: 'chart-head' }, el('h3', {}, t('reliability')), el('span', { class: 'dim' }, `${t('calibration_error')} ${number(task.calibration_error)}`)), reliability(task), el('div', { class: 'note' }, `${t('mean_label')} / ${t('mean_score')}, ${t('interval')}`)),
+      el('div', { class: 'chart' }, el('div', { class: 'chart-head' }, el('h3', {}, t('reliability')), el('span', { class: 'dim' }, `${t('calibration_error')} ${number(task.calibration_error)}`)), reliability(task), el('div', { class: 'note' }, el('span', {}, `↑ ${t('mean_label')}, ${t('interval')}`), el('span', {}, `→ ${t('mean_score')}`))),
       el('div', { class: 'chart' }, el('div', { class: 'chart-head' }, el('h3', {}, t('scores'))), histogram(task)))])
 }
 
 export async function drawWhy(into) {
-  const r = focused(), d = r ? await getRun(r.run) : null
-  if (shows(into, r?.id, d?.importance, d?.slices, d?.damaged, state.units)) return
+  const { r, d, late } = await details()
+  if (late || shows(into, r?.id, d?.importance, d?.slices, d?.damaged, state.units)) return
   if (!d) return fill(into, el('p', { class: 'empty' }, t('nobody')))
   const nothing = !d.importance && !d.slices && !d.damaged?.length
   fill(into, el('div', { class: 'bar' }, el('b', {}, label(r)), el('span', { class: 'dim mono' }, d.dir)),

@@ -57,11 +57,11 @@ function makeRun(dir, o) {
       fs.mkdirSync(path.join(dir, `model.ckpt-${step}`), { recursive: true })
     }
   }
-  const last = steps - every
+  const last = steps - every, best = results.reduce((x, y) => (y.auc > (x?.auc ?? -1) ? y : x), null)
   if (o.features)
     out.push(line('features', t0 + elapsed, elapsed, { data: 'train', epoch: 0, step: last, features: o.features }))
   if (o.end) out.push(line('end', t0 + elapsed, elapsed, { epoch: 0, step: last, status: o.end, steps, rows: steps * batch, seconds: round(elapsed, 3), peak_memory_bytes: 512345678,
-    checkpoint: `model.ckpt-${last}`, ...(results.length ? { 'best.step': results[results.length - 1].global_step, 'best.metric': 'auc', 'best.value': results[results.length - 1].auc } : {}) }))
+    checkpoint: `model.ckpt-${last}`, ...(best ? { 'best.step': best.global_step, 'best.metric': 'auc', 'best.value': best.auc } : {}) }))
   fs.writeFileSync(path.join(dir, 'train_log.jsonl'), out.join(''))
   logs.forEach((log, i) => fs.writeFileSync(path.join(dir, `train_log.rank-${i + 1}.jsonl`), log.join('')))
   if (results.length) fs.writeFileSync(path.join(dir, 'train_eval_result_v2.txt'), results.map((x) => JSON.stringify(x) + '\n').join(''))

@@ -75,6 +75,12 @@ test('runs are chosen, filtered and grouped', async () => {
   assert.strictEqual((await hash(page)).runs, undefined)
   await page.locator('[data-run="news/mmoe"]').click()
   assert.match(await text(page, '#focus'), /mmoe\s*failed/)
+  // names of projects are shown as they are; a metric that is not in the log says which lines add it
+  assert.strictEqual(await text(page, '.group h4 >> nth=0'), 'news')
+  await page.goto(served.url + '#runs=news%2Fmmoe&focus=news%2Fmmoe')
+  await page.waitForFunction(() => document.querySelector('[data-chart=average_output] .absent'))
+  assert.match(await text(page, '[data-chart=average_output] .absent'), /metrics \{ average_output \{\} \}\s*metrics \{ average_label \{\} \}[\s\S]*- average_label: \{\}/)
+  assert.strictEqual(await page.locator('[data-chart="m:binary_cross_entropy"]').count(), 0) // it is the loss
   await done(page)
 })
 test('axis, smoothing, zoom and hover', async () => {
@@ -93,7 +99,9 @@ test('axis, smoothing, zoom and hover', async () => {
   assert.notStrictEqual(await ink(page, 'loss'), before)
   const over = page.locator('[data-chart=loss] .u-over'), box = await over.boundingBox()
   await page.mouse.move(box.x + box.width / 2, box.y + 50)
-  assert.match(await text(page, '[data-chart=loss] .tip'), /deepfm/)
+  assert.match(await text(page, '[data-chart=loss] .tip'), /deepfm[\s\S]*train\.loss/)
+  assert.match(await text(page, '[data-chart=loss] .tip-x'), /^\d+$/) // there is no half of a step
+  assert.strictEqual(await page.locator('.tip:visible').count(), 1) // the others show the place only
   await page.mouse.move(box.x + box.width * 0.25, box.y + 60)
   await page.mouse.down()
   await page.mouse.move(box.x + box.width * 0.5, box.y + 60, { steps: 4 })
@@ -144,7 +152,7 @@ test('the run in focus: from the table, as the first of two, with its place in t
   assert.strictEqual((await hash(page)).focus, 'shop/deepfm-wide')
   // position in the data, epoch, rows, time, memory
   const facts = await text(page, '#focus')
-  for (const name of [/done\s+\d/, /step\s+\d/i, /rows\s+\d/i, /elapsed\s+\d/, /memory\s+\d/i]) assert.match(facts, name)
+  for (const name of [/Done\s+\d/, /Step\s+\d/, /Rows\s+\d/, /Elapsed\s+\d/, /memory\s+\d/]) assert.match(facts, name)
   assert.match(await page.locator('#focus [role=progressbar]').getAttribute('aria-valuenow'), /^\d+$/)
   await done(page)
 })
@@ -164,6 +172,9 @@ test('tables: runs, comparison, features, checkpoints, config', async () => {
   await settled(page)
   await page.locator('[data-tab=table]').click()
   assert.match(await text(page, '#panel'), /shop\/deepfm-wide/)
+  const heads = await page.evaluate(() => [...document.querySelectorAll('#panel tbody tr:first-child td')].map((d, k) => (getComputedStyle(d).textAlign === 'right') === (getComputedStyle(document.querySelectorAll('#panel th')[k]).textAlign === 'right')))
+  assert(heads.every((ok) => ok), 'heads do not stand over their numbers')
+  assert.strictEqual(await page.locator('#panel td.when').evaluateAll((v) => v.filter((e) => e.offsetHeight > 60).length), 0)
   assert.strictEqual(await page.locator('#panel tbody tr').count(), 5)
   await page.locator('#panel tbody input').first().click()
   assert.strictEqual(await page.locator('.run.on').count(), 4)
@@ -180,12 +191,13 @@ test('tables: runs, comparison, features, checkpoints, config', async () => {
   await page.locator('[data-tab=features]').click()
   await page.locator('[data-table=features]').waitFor()
   assert.match(await text(page, '[data-table=features]'), /age\s+Missing 100\.0 %\s*Constant/)
+  assert(await page.evaluate(() => document.querySelector('[data-table=features]').offsetWidth <= document.querySelector('#panel .scroll').clientWidth), 'the table of features is cut')
   assert.strictEqual(await page.locator('[data-table=features] tbody tr').count(), 4)
   await page.locator('[data-do=all-features]').click()
   await page.waitForFunction(() => document.querySelectorAll('[data-table=features] tbody tr').length === 5)
   await page.locator('[data-tab=checkpoints]').click()
   await page.locator('[data-table=checkpoints]').waitFor()
-  assert.match(await text(page, '[data-table=checkpoints]'), /model\.ckpt-1990\s*best/)
+  assert.match(await text(page, '[data-table=checkpoints]'), /model\.ckpt-1790 best/)
   await page.locator('[data-tab=config]').click()
   await page.locator('[data-do=config-find]').fill('adagrad')
   assert.match(await text(page, '.hit'), /adagrad_optimizer/)
@@ -336,6 +348,8 @@ test('several ranks', async () => {
   await settled(page)
   for (const id of ['rank-wait', 'rank-step', 'rank-memory']) assert(await ink(page, id) > 50, id)
   assert.match(await text(page, '[data-chart=rank-memory] .note'), /rank 3/)
+  const cut = await page.locator('.chart h3').evaluateAll((v) => v.filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.innerText))
+  assert.deepStrictEqual(cut, [], 'titles are cut')
   await done(page)
 })
 test('hostile names and values are only text', async () => {
@@ -383,6 +397,47 @@ test('no run, a broken log, a killed run', async () => {
   await page.waitForFunction(() => document.querySelector('[data-fact=step]')?.innerText.includes('301'), null, { timeout: 20000 })
   await done(page)
   await b.stop()
+})
+test('a live update leaves the focus and the elements where they are', async () => {
+  const dir = path.join(tmp, 'growing')
+  for (const name of ['a', 'b']) makeRun(path.join(dir, name), { seed: 4, steps: 300 })
+  const b = await board(crank, [dir, '--port', await freePort()]), page = await open(b.url + '#tab=table&focus=a')
+  await settled(page)
+  await page.locator('.run[data-run=b] input').focus()
+  await page.evaluate(() => { for (const e of document.querySelectorAll('.run, .run input, #tabs button, #panel tr')) e.mark = 1 })
+  fs.appendFileSync(path.join(dir, 'b/train_log.jsonl'), line('train', START + 901, 1, { step: 777, 'train.rows': 1024, 'train.loss': 0.4 }))
+  await page.waitForFunction(() => document.querySelector('.run[data-run=b]').innerText.includes('777') && document.querySelector('#panel').innerText.includes('777'), null, { timeout: 20000 })
+  assert(await page.evaluate(() => [...document.querySelectorAll('.run, .run input, #tabs button, #panel tr')].every((e) => e.mark)), 'elements were made anew')
+  assert(await page.evaluate(() => document.activeElement === document.querySelector('.run[data-run=b] input')), 'the focus is lost')
+  await page.keyboard.press('Space')
+  await page.waitForFunction(() => document.querySelectorAll('.run.on').length === 1)
+  assert(!await page.locator('#panel tr', { hasText: '777' }).locator('input').isChecked())
+  // runs that come later have their own places and listeners
+  makeRun(path.join(dir, 'c'), { seed: 4, steps: 300, day: 9 })
+  await page.waitForFunction(() => document.querySelector('.run')?.dataset.run === 'c', null, { timeout: 20000 })
+  await page.locator('#panel tbody tr').first().locator('td.name').first().click()
+  assert.strictEqual((await hash(page)).focus, 'c')
+  await done(page)
+  await b.stop()
+})
+test('an answer that comes late does not overwrite another tab', async () => {
+  const page = await open(served.url + '#focus=shop/deepfm')
+  await settled(page)
+  let slow = true
+  await page.route('**/api/run?*', async (route) => {
+    if (slow) {
+      slow = false
+      await new Promise((r) => setTimeout(r, 1500))
+    }
+    await route.continue()
+  })
+  await page.locator('[data-tab=features]').click()
+  await page.locator('[data-tab=config]').click()
+  await page.locator('pre.config').waitFor()
+  await page.waitForTimeout(2000)
+  assert.strictEqual(await page.locator('pre.config').count(), 1)
+  assert.strictEqual(await page.locator('[data-table=features]').count(), 0)
+  await done(page)
 })
 test('two viewers see a run while it trains, and its end', async () => {
   const data = path.join(tmp, 'live')
@@ -452,6 +507,17 @@ test('a report is the page without a server', async () => {
   await settled(page)
   const csv = await saved(page, () => page.evaluate(() => document.querySelector('[data-chart=loss] [data-do=csv]').click()))
   assert(csv.text.split('\n').length > 500)
+  await done(page)
+})
+test('a report of many runs says what it does not keep', async () => {
+  const dir = path.join(tmp, 'twelve'), out = path.join(tmp, 'twelve.html')
+  for (let i = 0; i < 12; i++) makeRun(path.join(dir, `run-with-a-name-that-is-rather-long-as-those-of-searches-are-${i}`), { seed: i + 1, steps: 300, day: i })
+  execFileSync(crank, ['report', dir, '-o', out])
+  const page = await open('file://' + out + '#tab=compare', { offline: true })
+  await page.locator('[data-table=metrics]').waitFor()
+  assert.match(await text(page, '#panel'), /more than ten runs/)
+  assert.match(await text(page, '[data-table=metrics]'), /val\.auc\s+0\.\d+/)
+  assert(await page.evaluate(() => document.querySelector('[data-table=metrics]').offsetWidth <= document.querySelector('#panel .scroll').clientWidth), 'long names push values out of sight')
   await done(page)
 })
 test('a phone', async () => {
