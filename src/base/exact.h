@@ -49,9 +49,9 @@ static inline void cr_exact_add(cr_exact *s, double x) {
     unsigned at = e >> 5, shift = e & 31;
     int64_t low = (int64_t)((mantissa << shift) & 0xffffffffU),
             high = (int64_t)(mantissa >> (32 - shift));
-    bool minus = bits >> 63;
-    s->digit[at] += minus ? -low : low;
-    s->digit[at + 1] += minus ? -high : high;
+    int64_t minus = -(int64_t)(bits >> 63); /* no branch: signs cannot be predicted */
+    s->digit[at] += (low ^ minus) - minus;
+    s->digit[at + 1] += (high ^ minus) - minus;
     if (++s->n_adds == 1 << 9) cr_exact_settle(s);
 }
 /* cr_exact_join adds another sum. */

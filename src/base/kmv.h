@@ -2,8 +2,11 @@
  * kmv.h - how many different values there are, in bounded memory: the k smallest different hashes.
  *
  * With fewer than k values all of their hashes are there, and the count is exact. With d values the
- * k-th smallest of d even hashes lies near k/d. The kept set does not depend on the order of the
+ * k-th smallest of d even hashes lies near k/d. The count does not depend on the order of the
  * values, nor on how they were divided among several sets that are joined later.
+ *
+ * The hashes are a hash table without an order, which takes half as many again as are wanted before
+ * the largest are dropped: a value that is known already costs one look at the table.
  */
 #ifndef CR_BASE_KMV_H
 #define CR_BASE_KMV_H
@@ -14,10 +17,11 @@
 #include "base/mem.h"
 
 typedef struct cr_kmv {
-    uint64_t *v; /* the kept hashes, in order */
-    int n, cap;
-    bool more;      /* there were larger hashes, which were not kept */
-    uint64_t limit; /* larger hashes than this one are not kept */
+    uint64_t *slots; /* hashes, each in the first free slot from its lowest bits on; 0: empty */
+    uint64_t mask;   /* number of slots - 1 */
+    int n, cap;      /* n: up to cap + cap / 2, of which the cap smallest count */
+    bool more;       /* there were larger hashes, which were not kept */
+    uint64_t limit;  /* larger hashes than this one are not kept */
 } cr_kmv;
 
 /* cr_kmv_init takes room for cap hashes from the arena. */

@@ -14,6 +14,19 @@
 typedef uint64_t (*cr_hash_fn)(const char *s, size_t n);
 /* cr_hash_murmur is MurmurHash64A with the seed of libstdc++'s std::hash<std::string>. */
 uint64_t cr_hash_murmur(const char *s, size_t n);
+/* cr_hash_murmur_word is the same for a text of up to 8 bytes that is a word (base/word.h). */
+static inline uint64_t cr_hash_murmur_word(uint64_t w, size_t n) {
+    const uint64_t m = 0xc6a4a7935bd1e995u;
+    uint64_t h = 0xc70f6907u ^ ((uint64_t)n * m);
+    if (n == 8) {
+        w *= m;
+        w = (w ^ (w >> 47)) * m;
+    }
+    if (n > 0) h = (h ^ w) * m;
+    h ^= h >> 47;
+    h *= m;
+    return h ^ (h >> 47);
+}
 /* cr_hash_farm is FarmHash Fingerprint64 (farmhashna::Hash64, TensorFlow's "fast" string hash). */
 uint64_t cr_hash_farm(const char *s, size_t n);
 /* cr_hash_choose chooses by data_config.use_farm_hash. */

@@ -25,16 +25,6 @@ const char *cr_survey_kind_name(cr_survey_kind k) {
 
 /* ---- numbers ---- */
 
-/* Returns the sampled numbers in order, which the caller frees. */
-static double *sorted_numbers(const sample *rows, int k, int64_t *n) {
-    double *v = cr_alloc(sizeof(double) * (size_t)(rows->n + 1), "sampled numbers");
-    *n = 0;
-    for (int64_t r = 0; r < rows->n; r++)
-        if (!isnan(rows->v[r].cells[k].number)) v[(*n)++] = rows->v[r].cells[k].number;
-    cr_sv_sort_numbers(v, *n);
-    return v;
-}
-
 /* The number with the fewest digits in (a, b]. */
 static double round_between(double a, double b) {
     for (int p = (int)floor(log10(fmax(fabs(a), fabs(b)))) + 1; p > -300; p--) {
@@ -80,7 +70,8 @@ static void find_cuts(cr_survey_col *c, const double *v, int64_t n, int parts, c
 static void judge_numbers(cr_survey_col *c, const tally *t, const sample *rows, int k, int parts,
                           bool list, cr_arena *a) {
     int64_t n;
-    double *v = sorted_numbers(rows, k, &n), count = (double)t->numbers;
+    const double *v = cr_sv_sampled_numbers(rows, k, &n);
+    double count = (double)t->numbers;
     c->min = t->min;
     c->max = t->max;
     c->mean = cr_exact_value(&t->sum) / count;
@@ -90,7 +81,6 @@ static void judge_numbers(cr_survey_col *c, const tally *t, const sample *rows, 
         c->q[i] = n > 0 ? v[(int64_t)(cr_survey_quantiles[i] * (double)(n - 1) + 0.5)] : NAN;
     if (parts > n / PART_ROWS) parts = n / PART_ROWS > 2 ? (int)(n / PART_ROWS) : 2;
     if (n > 1 && !list) find_cuts(c, v, n, parts, a);
-    cr_free(v);
 }
 
 /* ---- dates ---- */
@@ -149,7 +139,7 @@ static bool judge_date(cr_survey_col *c, const tally *t, const sample *rows, int
     if (t->numbers > 0 && (c->format = number_form(c, t))) return true;
     if (t->numbers == t->values && !says_time(c->name)) return false;
     for (int64_t r = 0; r < rows->n; r++) {
-        const cell *x = &rows->v[r].cells[k];
+        const cell *x = &rows->cells[k][r];
         if (!x->text) continue;
         const char *f = date_form(x->text);
         if (!f || (found && f != found)) return false;
@@ -175,7 +165,7 @@ static int64_t count_separators(const sample *rows, int k, int64_t with[SEPARATO
     for (int s = 0; s < SEPARATORS; s++)
         bit[(uint8_t)likely[s]] = (uint8_t)(1U << s);
     for (int64_t r = 0; r < rows->n; r++) {
-        const char *p = rows->v[r].cells[k].text;
+        const char *p = rows->cells[k][r].text;
         unsigned found = 0;
         if (!p) continue;
         cells++;
@@ -196,7 +186,7 @@ typedef struct split {
 static void split_cells(split *x, const sample *rows, int k, char sep, cr_arena *a) {
     cr_kmv_init(&x->hashes, HASHES, a);
     for (int64_t r = 0; r < rows->n; r++) {
-        const char *p = rows->v[r].cells[k].text;
+        const char *p = rows->cells[k][r].text;
         if (!p) continue;
         int64_t tokens = 0;
         for (const char *end; p; p = end ? end + 1 : NULL, tokens++) {
@@ -237,33 +227,33 @@ static bool judge_list(cr_survey_col *c, const sample *rows, int k) {
 
 /* ---- top values ---- */
 
-static int by_count(const void *a, const void *b) {
-    const known *x = a, *y = b;
+static int by_count(const known *x, const known *y) {
     if (x->n != y->n) return x->n < y->n ? 1 : -1;
     if (!x->text || !y->text) return x->number < y->number ? -1 : x->number > y->number;
     return strcmp(x->text, y->text);
 }
 
 static void judge_top(cr_survey_col *c, const tally *t, const sample *rows, int k, cr_arena *a) {
-    known *v;
-    int64_t n = 0, all = t->values;
-    if (t->many) {
-        v = cr_sv_sampled_values(rows, k, NULL, &n, &all);
-    } else {
-        v = cr_alloc(sizeof(known) * (size_t)(t->n_known + 1), "values");
-        for (int i = 0; i < t->n_known; i++) {
-            const known *x = &t->known[i];
-            if (x->text && (x->len == 0 || cr_sv_is_mark(x->text, x->len))) continue;
-            v[n++] = *x;
-        }
+    const known *v = t->known, *first[CR_SURVEY_TOP];
+    known *made = NULL;
+    int64_t n = 0, all = t->values, many = t->n_known;
+    if (t->many) v = made = cr_sv_sampled_values(rows, k, NULL, &many, &all);
+    if (!t->many) made = cr_alloc(sizeof(known) * (size_t)(many + 1), "values");
+    /* a value that came once is no top value */
+    for (int64_t i = 0; i < many; i++) {
+        if (v[i].n <= 1) continue;
+        if (!t->many && v[i].text && (v[i].len == 0 || cr_sv_is_mark(v[i].text, v[i].len)))
+            continue;
+        made[n++] = v[i];
     }
-    if (n > 1) qsort(v, (size_t)n, sizeof *v, by_count);
-    for (int64_t i = 0; i < n && i < CR_SURVEY_TOP && v[i].n > 1; i++)
-        c->top[c->n_top++] = (cr_survey_value){.text = v[i].text ? cr_arena_strdup(a, v[i].text)
-                                                                 : cr_sv_cell_text(a, v[i].number),
-                                               .share = (double)v[i].n / (double)all,
-                                               .n = t->many ? -1 : v[i].n};
-    cr_free(v);
+    int64_t top = cr_sv_first_values(first, CR_SURVEY_TOP, made, n, by_count);
+    for (int64_t i = 0; i < top; i++)
+        c->top[c->n_top++] =
+            (cr_survey_value){.text = first[i]->text ? cr_arena_strdup(a, first[i]->text)
+                                                     : cr_sv_cell_text(a, first[i]->number),
+                              .share = (double)first[i]->n / (double)all,
+                              .n = t->many ? -1 : first[i]->n};
+    cr_free(made);
 }
 
 /* ---- the column ---- */

@@ -28,6 +28,8 @@ void cr_sv_sample_init(sample *s, int n_cols) {
 }
 
 void cr_sv_sample_clear(sample *s) {
+    for (int i = 0; s->sorted && i < s->n_cols; i++)
+        cr_free(s->sorted[i].v);
     cr_free(s->v);
     s->v = NULL;
     cr_arena_clear(&s->arena[0]);
@@ -169,11 +171,14 @@ void cr_sv_sample_end(sample *s) {
     drop_rows(s);
     if (s->n > 1) qsort(s->v, (size_t)s->n, sizeof *s->v, by_key);
     cr_arena *a = &s->arena[s->cur];
+    s->cells = CR_NEW_N(a, cell *, s->n_cols + 1);
+    s->sorted = CR_NEW_N(a, struct sorted, s->n_cols + 1);
+    for (int i = 0; i < s->n_cols; i++)
+        s->cells[i] = cr_arena_alloc(a, sizeof(cell) * (size_t)(s->n + 1));
     for (int64_t r = 0; r < s->n; r++) {
         const char *p = s->v[r].raw;
-        s->v[r].cells = cr_arena_alloc(a, sizeof(cell) * (size_t)(s->n_cols + 1));
         for (int i = 0; i < s->n_cols; i++)
-            p = get_cell(p, &s->v[r].cells[i], a);
+            p = get_cell(p, &s->cells[i][r], a);
     }
 }
 
@@ -227,7 +232,7 @@ known *cr_sv_sampled_values(const sample *s, int k, int *value_of, int64_t *n, i
     uint32_t *at = cr_alloc(slots * sizeof *at, "sampled values");
     *n = *all = 0;
     for (int64_t r = 0; r < s->n; r++) {
-        const cell *x = &s->v[r].cells[k];
+        const cell *x = &s->cells[k][r];
         if (value_of) value_of[r] = -1;
         if (!x->there) continue;
         ++*all;
@@ -261,7 +266,8 @@ static double number_of(uint64_t b) {
     return x;
 }
 
-void cr_sv_sort_numbers(double *v, int64_t n) {
+/* Sorts fewer than 2^32 numbers, none of them a NaN. */
+static void sort_numbers(double *v, int64_t n) {
     enum { BUCKETS = 1 << DIGIT };
     uint64_t *mem = cr_alloc(2 * sizeof *mem * (size_t)(n + 1), "numbers"), *a = mem, *b = mem + n;
     for (int64_t i = 0; i < n; i++)
@@ -285,4 +291,38 @@ void cr_sv_sort_numbers(double *v, int64_t n) {
     for (int64_t i = 0; i < n; i++)
         v[i] = number_of(a[i]);
     cr_free(mem);
+}
+
+const double *cr_sv_sampled_numbers(const sample *s, int k, int64_t *n) {
+    struct sorted *to = &s->sorted[k];
+    if (!to->v) {
+        to->v = cr_alloc(sizeof(double) * (size_t)(s->n + 1), "sampled numbers");
+        for (int64_t r = 0; r < s->n; r++) {
+            to->v[to->n] = s->cells[k][r].number;
+            to->n += !isnan(to->v[to->n]);
+        }
+        sort_numbers(to->v, to->n);
+    }
+    *n = to->n;
+    return to->v;
+}
+
+int64_t cr_sv_first_values(const known **first, int64_t most, const known *v, int64_t n,
+                           int (*cmp)(const known *a, const known *b)) {
+    int64_t have = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (have == most && (most == 0 || cmp(&v[i], first[most - 1]) >= 0)) continue;
+        int64_t a = 0, z = have; /* behind those that come before it */
+        while (a < z) {
+            int64_t m = (a + z) / 2;
+            if (cmp(first[m], &v[i]) < 0)
+                a = m + 1;
+            else
+                z = m;
+        }
+        have += have < most;
+        memmove(first + a + 1, first + a, (size_t)(have - 1 - a) * sizeof *first);
+        first[a] = &v[i];
+    }
+    return have;
 }

@@ -2,8 +2,8 @@
  * survey.c - reads all blocks of the files and puts their parts together.
  *
  * Blocks are read in rounds: as many as there are threads are cut, then parsed and counted by all
- * threads at once, each into a part of its own, and the parts are joined in the order of the
- * blocks.
+ * threads at once, each into a part of its own. Rows of the sample are joined after each round, the
+ * counts of the parts at the end; neither depends on which part had which block.
  */
 #include "survey/survey.h"
 
@@ -13,7 +13,7 @@
 #include "base/stop.h"
 #include "survey/survey_int.h"
 
-/* One block on its way. */
+/* One block on its way, and the counts of all blocks that took this way. */
 typedef struct part {
     cr_raw raw;
     cr_chunk chunk;
@@ -50,15 +50,11 @@ static void count_part(void *ctx, int64_t item, int thread) {
     part *p = &w->parts[item];
     (void)thread;
     if (!p->used) return;
-    cr_arena_reset(&p->arena);
     cr_bad_reset(&p->bad);
     p->code = w->form.reader->parse(w->src, &p->raw, &p->chunk, &p->bad, &p->err);
     if (p->code != CR_OK) return;
-    p->cols = CR_NEW_N(&p->arena, tally, w->s->n_cols + 1);
-    for (int i = 0; i < w->s->n_cols; i++) {
-        cr_sv_tally_init(&p->cols[i], &w->cols[i], &p->arena);
+    for (int i = 0; i < w->s->n_cols; i++)
         cr_sv_tally_column(&p->cols[i], &p->chunk.cols[i], p->chunk.n_rows);
-    }
     cr_sv_sample_chunk(&p->rows, &p->chunk, p->file, p->block, w->limit);
 }
 
@@ -98,8 +94,6 @@ static cr_code join_part(work *w, part *p, cr_err *err) {
         *err = p->err;
         return p->code;
     }
-    for (int i = 0; i < s->n_cols; i++)
-        cr_sv_tally_join(&w->cols[i], &p->cols[i]);
     cr_sv_sample_join(&w->rows, &p->rows);
     s->rows += p->chunk.n_rows;
     s->bad_rows += p->bad.n;
@@ -123,6 +117,11 @@ static cr_code read_all(work *w, cr_err *err) {
         for (int i = 0; i < w->n_parts; i++)
             CR_TRY(join_part(w, &w->parts[i], err));
     }
+    for (int i = 0; i < w->n_parts; i++)
+        for (int k = 0; k < w->s->n_cols; k++) {
+            cr_sv_tally_end(&w->parts[i].cols[k]);
+            cr_sv_tally_join(&w->cols[k], &w->parts[i].cols[k]);
+        }
     return CR_OK;
 }
 
@@ -162,7 +161,7 @@ static void set_up(work *w) {
     int n = w->s->n_cols;
     w->cols = CR_NEW_N(&w->arena, tally, n + 1);
     for (int i = 0; i < n; i++)
-        cr_sv_tally_init(&w->cols[i], NULL, &w->arena);
+        cr_sv_tally_init(&w->cols[i], &w->arena);
     cr_sv_sample_init(&w->rows, n);
     w->n_parts = cr_pool_threads(w->o->pool);
     w->parts = CR_NEW_N(&w->arena, part, w->n_parts);
@@ -170,6 +169,9 @@ static void set_up(work *w) {
         cr_arena_init(&w->parts[i].arena, 0);
         cr_arena_init(&w->parts[i].chunk.arena, 0);
         cr_sv_sample_init(&w->parts[i].rows, n);
+        w->parts[i].cols = CR_NEW_N(&w->parts[i].arena, tally, n + 1);
+        for (int k = 0; k < n; k++)
+            cr_sv_tally_init(&w->parts[i].cols[k], &w->parts[i].arena);
     }
 }
 

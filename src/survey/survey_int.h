@@ -31,6 +31,7 @@ cr_code cr_sv_form_find(form *f, const char *paths, cr_arena *a, cr_diag *diag);
 
 #define HASHES  2048 /* smallest hashes kept for the number of different values */
 #define KNOWN   2048 /* different values of a column that are counted one by one */
+#define RECENT  1024 /* short values of a column that are looked at only when others come */
 #define N_MARKS 4    /* different marks of missing values of one column that are named */
 
 /* A value that is counted by itself. */
@@ -42,16 +43,30 @@ typedef struct known {
     double number;
 } known;
 
+/* A value that came a while ago, with how often it came since. */
+typedef struct recent {
+    uint64_t word; /* a text of up to 8 bytes (base/word.h), or the bits of a number */
+    uint64_t n;    /* RECENT_ONE times how often, and the length; or what the bits are */
+} recent;
+
 typedef struct tally {
     int64_t rows, missing, marked;
     int64_t values, numbers, whole; /* numbers, of which so many have no fraction */
     double min, max;
     cr_exact sum, squares;
-    cr_kmv hashes; /* of the values, once there are many */
-    known *known;  /* all different values, in no order; while there are at most KNOWN */
+    int64_t int_sum; /* of short whole numbers, until cr_sv_tally_end; and of their squares */
+    uint64_t int_squares[2]; /* in units of 1 and 2^64 */
+    cr_kmv hashes;           /* of the values, once there are many */
+    known *known;            /* all different values, in no order; while there are at most KNOWN */
     int n_known;
-    bool many;         /* there are more, and none of them is counted by itself */
-    uint32_t *slots;   /* known + 1 by hash; 0: empty */
+    bool many;       /* there are more, and none of them is counted by itself */
+    int cap;         /* room in known */
+    uint32_t *slots; /* known + 1 by hash; 0: empty */
+    int n_slots;
+    recent *recent;    /* by a hash of the word */
+    int64_t missed;    /* values of this block that recent had not */
+    bool direct;       /* recent is not asked any more: it has too few of the values */
+    bool list;         /* the column has lists, whose members are no missing rows */
     const char *other; /* a value that is no number; NULL: none. The least one by its bytes. */
     const char *marks[N_MARKS];
     int n_marks;
@@ -59,13 +74,13 @@ typedef struct tally {
     int64_t listed;  /* rows with at least one member */
     cr_arena *arena;
 } tally;
-/* cr_sv_tally_init makes an empty tally. whole: what it will be joined to, which tells what need
- * not be kept any more; NULL: nothing is known. */
-void cr_sv_tally_init(tally *t, const tally *whole, cr_arena *a);
+void cr_sv_tally_init(tally *t, cr_arena *a);
 /* cr_sv_is_mark: does the text stand for a missing value? */
 bool cr_sv_is_mark(const char *p, size_t n);
-/* cr_sv_tally_column adds the rows of a column. */
+/* cr_sv_tally_column adds the rows of a column. cr_sv_tally_end must follow the last ones: only
+ * then the counts are there. cr_sv_tally_join adds one that has ended. */
 void cr_sv_tally_column(tally *t, const cr_column *c, int64_t n_rows);
+void cr_sv_tally_end(tally *t);
 void cr_sv_tally_join(tally *t, const tally *other);
 double cr_sv_tally_distinct(const tally *t, bool *exact); /* the number of different values */
 /* cr_sv_cell_text writes a number as a text: what top values and samples show. */
@@ -86,7 +101,6 @@ typedef struct kept_row {
     uint64_t key;
     char *raw; /* size bytes: sample.c */
     size_t size;
-    cell *cells; /* one per column, from cr_sv_sample_end on */
 } kept_row;
 
 /* The rows with the smallest keys. */
@@ -95,6 +109,11 @@ typedef struct sample {
     int64_t n, cap, most;
     int n_cols;
     uint64_t limit; /* keys from here on are too large */
+    cell **cells;   /* by column: one per row, from cr_sv_sample_end on */
+    struct sorted { /* by column: its numbers in order, from cr_sv_sampled_numbers on */
+        double *v;
+        int64_t n;
+    } * sorted;
     cr_arena arena[2];
     int cur;
 } sample;
@@ -108,8 +127,12 @@ void cr_sv_sample_join(sample *s, sample *other);
 /* cr_sv_sample_end drops the rows that are too many, sorts the others by their keys and makes
  * their cells. It is called once. */
 void cr_sv_sample_end(sample *s);
-/* cr_sv_sort_numbers sorts fewer than 2^32 numbers, none of them a NaN. */
-void cr_sv_sort_numbers(double *v, int64_t n);
+/* cr_sv_sampled_numbers returns the n numbers of column k in order; they belong to the sample. */
+const double *cr_sv_sampled_numbers(const sample *s, int k, int64_t *n);
+/* cr_sv_first_values lists the first values by the order cmp, at most `most`, and returns how many
+ * these are. */
+int64_t cr_sv_first_values(const known **first, int64_t most, const known *v, int64_t n,
+                           int (*cmp)(const known *a, const known *b));
 /* cr_sv_sampled_values lists the different values of column k with their counts; the caller frees
  * them. *n: how many values, *all: how many cells have one. value_of (may be NULL) receives for
  * each row the number of its value, -1: it has none. */

@@ -109,8 +109,7 @@ bool cr_sv_worth_label(cr_survey *s, const tally *t, const cr_survey_opts *o, cr
 
 /* ---- mutual information ---- */
 
-static int by_n(const void *a, const void *b) {
-    const known *x = *(const known *const *)a, *y = *(const known *const *)b;
+static int by_n(const known *x, const known *y) {
     if (x->n != y->n) return x->n < y->n ? 1 : -1;
     return x->hash < y->hash ? -1 : x->hash > y->hash;
 }
@@ -120,40 +119,38 @@ static int by_n(const void *a, const void *b) {
 static int code_words(const sample *rows, int k, int most, int *code) {
     int64_t n, all;
     known *v = cr_sv_sampled_values(rows, k, code, &n, &all);
-    known **order = cr_alloc(sizeof(*order) * (size_t)(n + 1), "values");
+    const known *first[CODES];
     int *code_of = cr_alloc(sizeof(*code_of) * (size_t)(n + 1), "codes");
     for (int64_t i = 0; i < n; i++)
-        order[i] = &v[i];
-    if (n > 1) qsort(order, (size_t)n, sizeof(*order), by_n);
-    for (int64_t i = 0; i < n; i++)
-        code_of[order[i] - v] = i < most - 2 ? (int)i + 1 : most - 1;
+        code_of[i] = most - 1;
+    int64_t top = cr_sv_first_values(first, most - 2, v, n, by_n);
+    for (int64_t i = 0; i < top; i++)
+        code_of[first[i] - v] = (int)i + 1;
     for (int64_t r = 0; r < rows->n; r++)
         code[r] = code[r] < 0 ? 0 : code_of[code[r]];
     cr_free(code_of);
-    cr_free(order);
     cr_free(v);
     return most;
 }
 
+/* A number with `a` of all n numbers below it is in part a * parts / n. So part p begins above the
+ * number in place ceil(p * n / parts) - 1, and a part is found among these few. */
 static int code_numbers(const sample *rows, int k, int parts, int *code) {
-    double *v = cr_alloc(sizeof(double) * (size_t)(rows->n + 1), "numbers");
-    int64_t n = 0;
-    for (int64_t r = 0; r < rows->n; r++)
-        if (!isnan(rows->v[r].cells[k].number)) v[n++] = rows->v[r].cells[k].number;
-    cr_sv_sort_numbers(v, n);
+    double above[NUM_PARTS];
+    int64_t n;
+    const double *v = cr_sv_sampled_numbers(rows, k, &n);
+    for (int p = 1; p < parts; p++)
+        above[p] = n > 0 ? v[(p * n + parts - 1) / parts - 1] : 0;
     for (int64_t r = 0; r < rows->n; r++) {
-        double x = rows->v[r].cells[k].number;
-        int64_t a = 0, z = n; /* how many numbers are below x */
-        while (a < z) {
-            int64_t m = (a + z) / 2;
-            if (v[m] < x)
-                a = m + 1;
-            else
-                z = m;
+        double x = rows->cells[k][r].number;
+        int a = 0, many = parts; /* the part is one of `many` from a on */
+        while (many > 1) {       /* without a branch: it could not be predicted */
+            int half = many / 2;
+            a += above[a + half] < x ? half : 0;
+            many -= half;
         }
-        code[r] = isnan(x) ? 0 : 1 + (int)(a * parts / (n > 0 ? n : 1));
+        code[r] = isnan(x) ? 0 : 1 + a;
     }
-    cr_free(v);
     return parts + 1;
 }
 

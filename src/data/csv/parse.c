@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/shown.h"
+#include "base/word.h"
 
 #define GROUP 64
 
@@ -165,27 +166,7 @@ static void not_read(number *x, const rows *r, int64_t i, const char *p, size_t 
 /* digits reads 1 to 8 decimal digits at once; p has 8 readable bytes. Most numbers are of this
  * kind. */
 static inline bool digits(const char *p, size_t n, uint32_t *out) {
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    uint64_t v;
-    memcpy(&v, p, 8);
-    unsigned gone = 64 - 8 * (unsigned)n; /* bits behind the number; zeros come in front */
-    v = (v << gone) | (gone ? UINT64_C(0x3030303030303030) >> (64 - gone) : 0);
-    uint64_t high = v & 0xf0f0f0f0f0f0f0f0u;
-    uint64_t over = ((v + 0x0606060606060606u) & 0xf0f0f0f0f0f0f0f0u) >> 4;
-    if ((high | over) != 0x3333333333333333u) return false;
-    v -= 0x3030303030303030u;
-    v = v * 10 + (v >> 8); /* pairs */
-    v = ((v & 0x000000ff000000ffu) * 0x000f424000000064u +
-         ((v >> 16) & 0x000000ff000000ffu) * 0x0000271000000001u) >>
-        32;
-    *out = (uint32_t)v;
-    return true;
-#else
-    (void)p;
-    (void)n;
-    (void)out;
-    return false;
-#endif
+    return cr_word_digits(cr_word_at(p, n), n, out);
 }
 
 /* put writes row i of the column. */

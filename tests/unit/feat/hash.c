@@ -3,6 +3,7 @@
  */
 #include "feat/hash.h"
 
+#include "base/word.h"
 #include "harness.h"
 
 #define LOREM                                                                                      \
@@ -93,6 +94,8 @@ TEST(murmur_all_lengths) {
         for (size_t i = 0; i < n; i++)
             p[i] = (unsigned char)(i * 37 + n * 101 + 200);
         CHECK(cr_hash_murmur((const char *)p, n) == murmur_slow(p, n));
+        if (n <= 8)
+            CHECK(cr_hash_murmur_word(cr_word_of((const char *)p, n), n) == murmur_slow(p, n));
         (void)cr_hash_farm((const char *)p, n);
         free(p);
     }
