@@ -261,7 +261,8 @@ static cr_code add_match(name_list *l, const name *m, const char *const *exts, c
 
 /* ---- globs, for stores without globs of their own ---- */
 
-#define MAGIC "*?[\\"
+#define MAGIC       "*?[\\"
+#define MAX_FOLDERS 6 /* levels of folders that a message looks into */
 
 static bool has_magic(const char *s, size_t n) {
     return strcspn(s, MAGIC) < n;
@@ -384,6 +385,29 @@ static int match_all(name_list *l, const char *pattern, cr_fs_why *why) {
     }
 }
 
+/* The pattern of the folders below a directory that has no files itself, as Hive makes them
+ * (day=1/hour=2/part-0): one star per level. NULL: the first folder of each level leads to no file.
+ */
+static const char *folders_below(cr_arena *a, const char *dir) {
+    const char *stars = "", *at = dir;
+    for (int depth = 0; depth < MAX_FOLDERS; depth++) {
+        char **names;
+        const char *next = NULL;
+        size_t n;
+        if (cr_list_dir(a, at, &names, &n, NULL) != CR_OK) return NULL;
+        for (size_t i = 0; i < n; i++) {
+            const char *path = cr_path_join(a, at, names[i]);
+            if (names[i][0] == '.' || names[i][0] == '_') continue;
+            if (!cr_path_is_dir(path)) return *stars ? cr_path_join(a, dir, stars + 1) : NULL;
+            if (!next) next = path;
+        }
+        if (!next) return NULL;
+        at = next;
+        stars = cr_arena_printf(a, "%s/*", stars);
+    }
+    return NULL;
+}
+
 static cr_code nothing_found(cr_arena *a, const char *item, const char *const *exts, cr_err *err) {
     cr_loc at = {item, 0, 0};
     if (!cr_path_is_dir(item)) return cr_fail_at(err, CR_EIO, at, "no file found; check the path");
@@ -402,6 +426,12 @@ static cr_code nothing_found(cr_arena *a, const char *item, const char *const *e
                           "the directory holds no file%s, but '%.100s'; check the path, or "
                           "dataset_type in the config",
                           kinds, names[i]);
+    const char *below = folders_below(a, item);
+    if (below)
+        return cr_fail_at(err, CR_EIO, at,
+                          "the directory holds folders and no file%s; write '%s' for the files in "
+                          "them",
+                          kinds, below);
     return cr_fail_at(err, CR_EIO, at, "the directory holds no file%s; check the path", kinds);
 }
 

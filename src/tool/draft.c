@@ -5,7 +5,7 @@
  * see what was guessed and change it. The sizes are those that did best on rows that were kept for
  * evaluation (docs/design/survey.md).
  */
-#include "tool/draft.h"
+#include "tool/draft_int.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -81,18 +81,22 @@ static int64_t nice(double x) {
 }
 
 /* Few names get room, so that hardly any two share a row; many share now and then. */
-static int64_t buckets_of(double distinct) {
+int64_t cr_draft_buckets(double distinct) {
     return nice(distinct < 1000     ? 10 * distinct + 50
                 : distinct < 100000 ? 4 * distinct
                                     : 2 * distinct);
 }
 
+double cr_draft_dense_end(double distinct) {
+    return fmin(1e7, 4 * distinct + 100);
+}
+
 static void choose_names(cr_draft_col *x) {
     const cr_survey_col *c = x->col;
-    bool dense = c->kind == CR_SURVEY_INT && c->min >= 0 && c->max < 1e7 &&
-                 c->max + 1 < 4 * c->distinct + 100;
+    bool dense =
+        c->kind == CR_SURVEY_INT && c->min >= 0 && c->max + 1 < cr_draft_dense_end(c->distinct);
     x->use = dense ? CR_DRAFT_ID : CR_DRAFT_HASH;
-    x->buckets = dense ? (int64_t)c->max + 1 : buckets_of(c->distinct);
+    x->buckets = dense ? (int64_t)c->max + 1 : cr_draft_buckets(c->distinct);
     if (!x->why) x->why = c->kind == CR_SURVEY_LIST ? "a list of names" : "names";
 }
 
@@ -103,6 +107,7 @@ static void choose_column(cr_draft *c, int k, cr_arena *a) {
     double n = (double)v->values;
     x->col = v;
     x->use = CR_DRAFT_SKIP;
+    x->target = -1;
     if (k == c->label) {
         x->use = CR_DRAFT_LABEL;
     } else if (v->kind == CR_SURVEY_EMPTY) {
@@ -250,6 +255,7 @@ cr_code cr_draft_choose(cr_draft *c, const cr_survey *s, const char *eval_paths,
                                                   "constant, dates, copies of the label, or "
                                                   "different in every row; "
                                                   "'crank profile' shows them"});
+    cr_draft_histories(c, a);
     choose_split(c, eval_paths, a);
     choose_sizes(c);
     return CR_OK;

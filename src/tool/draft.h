@@ -26,6 +26,9 @@ typedef struct cr_draft_col {
     int64_t buckets; /* rows of the table */
     int n_cuts;      /* of the survey's, that are used */
     double mean, sd; /* NUMBER: of the normalizer */
+    int target;      /* of a history: the column that its steps are compared with; else -1 */
+    int64_t steps;   /* of a history: how many are read */
+    bool shares_ids; /* a history, or its target: both have one table */
 } cr_draft_col;
 
 typedef struct cr_draft {

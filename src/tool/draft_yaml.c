@@ -209,16 +209,50 @@ static void feature(cr_buf *b, const cr_draft *c, const cr_draft_col *x) {
         number_feature(b, c, x);
         return;
     }
-    feature_start(b, "id_feature", v->name, v->name);
+    bool history = x->target >= 0;
+    feature_start(b, history ? "sequence_id_feature" : "id_feature", v->name, v->name);
     if (v->separator) {
-        cr_buf_str(b, "      separator: ");
+        cr_buf_str(b, history ? "      sequence_delim: " : "      separator: ");
         quoted(b, (char[]){v->separator, '\0'});
         cr_buf_str(b, "\n");
     }
-    if (v->kind == CR_SURVEY_LIST) cr_buf_str(b, "      pooling: mean\n");
+    if (history)
+        cr_buf_printf(b, "      sequence_length: %lld\n", (long long)x->steps);
+    else if (v->kind == CR_SURVEY_LIST)
+        cr_buf_str(b, "      pooling: mean\n");
+    if (x->shares_ids) {
+        cr_buf_str(b, "      embedding_name: ");
+        quoted(b, history ? c->cols[x->target].col->name : v->name);
+        cr_buf_str(b, "\n");
+    }
     cr_buf_printf(b, "      %s: %lld\n      embedding_dim: %lld\n",
                   x->use == CR_DRAFT_ID ? "num_buckets" : "hash_bucket_size", (long long)x->buckets,
                   (long long)c->dim);
+}
+
+/* Each history is a group of its own, because two of them may have different numbers of steps. */
+static void histories(cr_buf *b, const cr_draft *c) {
+    static const char *const heads[] = {"      sequence_groups:\n", "      sequence_encoders:\n"};
+    for (int part = 0; part < 2; part++) {
+        bool any = false;
+        for (int i = 0; i < c->s->n_cols; i++) {
+            const cr_draft_col *x = &c->cols[i];
+            if (x->target < 0) continue;
+            if (!any) cr_buf_str(b, heads[part]);
+            any = true;
+            cr_buf_str(b, part ? "        - din_encoder: {input: " : "        - {group_name: ");
+            quoted(b, x->col->name);
+            if (part) {
+                cr_buf_str(b, ", attn_mlp: {hidden_units: [32, 16]}}\n");
+                continue;
+            }
+            cr_buf_str(b, ", feature_names: [");
+            quoted(b, c->cols[x->target].col->name);
+            cr_buf_str(b, ", ");
+            quoted(b, x->col->name);
+            cr_buf_str(b, "]}\n");
+        }
+    }
 }
 
 static void model_config(cr_buf *b, const cr_draft *c) {
@@ -227,7 +261,7 @@ static void model_config(cr_buf *b, const cr_draft *c) {
                "      feature_names:\n");
     for (int i = 0; i < c->s->n_cols; i++) {
         const cr_draft_col *x = &c->cols[i];
-        if (x->use < CR_DRAFT_NUMBER) continue;
+        if (x->use < CR_DRAFT_NUMBER || x->target >= 0) continue;
         cr_buf_str(b, "        - ");
         quoted(b, x->col->name);
         cr_buf_str(b, "\n");
@@ -238,6 +272,7 @@ static void model_config(cr_buf *b, const cr_draft *c) {
         quoted(b, name);
         cr_buf_str(b, "\n");
     }
+    histories(b, c);
     cr_buf_printf(b,
                   "  dcn_v2:  # products of features, beside a deep part\n"
                   "    cross: {cross_num: 2, low_rank: 32}\n"

@@ -87,6 +87,47 @@ run crank init 'days/*/*.csv' -o days.yaml
 ends 0
 has_out "  evaluation  the last 1 of 6 files, by the dates in their names"
 grep -q 'eval_input_path: "days/dt=20240106/a.csv"' days.yaml || fail "no files to evaluate on: $(cat days.yaml)"
+run crank init days -o folders.yaml
+ends 1
+has_err "days: the directory holds folders and no file...; write 'days/*' for the files in them"
+run crank init 'days/*' -o folders.yaml
+ends 0
+# a history: the label says whether the row's item is in it (of 20 labels 1 is turned), so its steps are compared with the item; other lists are averaged
+awk 'function r(m) { s = (s * 16807) % 2147483647; return int(s / 64) % m }
+BEGIN {
+    s = 99
+    print "click,user_id,item_id,hist_items,tags"
+    for (i = 0; i < 9000; i++) {
+        v = r(30); n = 2 + r(8); y = r(2); at = r(n); seq = ""
+        for (j = 0; j < n; j++) {
+            w = (v + 1 + r(29)) % 30
+            if (y && j == at) w = v
+            seq = seq (j ? "|" : "") w
+        }
+        printf "%d,%d,%d,%s,t%d;t%d;t%d\n", y != (r(20) == 0), r(50), v, seq, r(5), r(9), r(7)
+    }
+}' >history.csv
+run crank init history.csv -o history.yaml --model_dir mh
+ends 0
+grep -q "a history, by its name: its steps are compared with 'item_id'" history.yaml || fail "the history is not told: $(cat history.yaml)"
+grep -q 'pooling: mean' history.yaml || fail "the tags are not averaged"
+run crank train history.yaml
+ends 0
+auc=$(sed -n 's/^  best .*, auc //p' "$out")
+awk -v a="$auc" 'BEGIN { exit !(a > 0.9) }' || fail "the history is not used: AUC $auc"
+run crank init history.csv -o history.config --like tzrec
+ends 0
+run crank check history.config
+ends 0
+# without the column that it is a history of, a list is a list; so is one of words beside numbers
+awk -F, -v OFS=, '{ $3 = NR == 1 ? "shop_id" : $3; print }' history.csv >lists.csv
+run crank init lists.csv -o lists.yaml
+ends 0
+if grep -q sequence lists.yaml; then fail "a history of nothing: $(cat lists.yaml)"; fi
+awk -F, -v OFS=, '{ $3 = NR == 1 ? $3 : "item" $3; print }' history.csv >words.csv
+run crank init words.csv -o words.yaml
+ends 0
+if grep -q sequence words.yaml; then fail "names are compared with numbers: $(cat words.yaml)"; fi
 # mistakes
 run crank init data/train -o first.yaml
 ends 2

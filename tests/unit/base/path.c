@@ -112,10 +112,18 @@ TEST(globs) {
     CHECK(tmpdir_enter());
     CHECK_INT(cr_mkdirs("d/sub.csv", NULL), CR_OK);
     CHECK_INT(cr_mkdirs("empty", NULL), CR_OK);
-    static const char *const names[] = {"d/p-2.csv",       "d/p-10.csv", "d/p-1.csv",
-                                        "d/x.csv.gz",      "d/_SUCCESS", "d/.hidden.csv",
-                                        "z.csv",           "a.csv",      "d/odd[1].csv",
-                                        "d/p-1.csv.tmp-77"};
+    CHECK_INT(cr_mkdirs("hive/day=1/hour=2", NULL), CR_OK);
+    static const char *const names[] = {"d/p-2.csv",
+                                        "d/p-10.csv",
+                                        "d/p-1.csv",
+                                        "d/x.csv.gz",
+                                        "d/_SUCCESS",
+                                        "d/.hidden.csv",
+                                        "z.csv",
+                                        "a.csv",
+                                        "d/odd[1].csv",
+                                        "d/p-1.csv.tmp-77",
+                                        "hive/day=1/hour=2/p.csv"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         touch(names[i]);
     static const char *const exts[] = {".csv", ".csv.gz", NULL};
@@ -137,6 +145,10 @@ TEST(globs) {
     CHECK_STR(expand(&a, "a.csv,no*.csv", exts), "no*.csv: no file found; check the path");
     CHECK_STR(expand(&a, "empty", exts),
               "empty: the directory holds no file ending in .csv or .csv.gz; check the path");
+    CHECK_STR(expand(&a, "hive", exts),
+              "hive: the directory holds folders and no file ending in .csv or .csv.gz; write "
+              "'hive/*/*' for the files in them");
+    CHECK_STR(expand(&a, "hive/*/*", exts), "hive/day=1/hour=2/p.csv");
     static const char *const other[] = {".pq", NULL};
     CHECK_STR(expand(&a, "d", other),
               "d: the directory holds no file ending in .pq, but '_SUCCESS'; check the path, or "
