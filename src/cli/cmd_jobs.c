@@ -12,6 +12,7 @@
 typedef struct args {
     cr_opt_list words;
     bool follow;
+    double timeout;
 } args;
 
 static const cr_opt opts[] = {
@@ -19,10 +20,12 @@ static const cr_opt opts[] = {
             "list, or show, logs, stop and a job: its id, its folder, or last"),
     CR_OPT_(args, follow, CR_O_BOOL, 'f', 0, NULL, NULL, NULL, 0, 0,
             "logs: show what comes until the job ends"),
+    CR_OPT_(args, timeout, CR_O_FLOAT, 0, 0, "SECONDS", "60", NULL, 1, 86400,
+            "list, show: how long the cluster's client may take to answer"),
     CR_OPT_END,
 };
 
-static cr_code list(cr_ui *ui) {
+static cr_code list(cr_ui *ui, const args *a) {
     static const unsigned flags[] = {CR_GRID_LEFT, CR_GRID_LEFT, CR_GRID_LEFT, CR_GRID_LEFT,
                                      CR_GRID_LEFT};
     static const char *const head[] = {"job", "name", "backend", "state", "submitted"};
@@ -35,31 +38,34 @@ static cr_code list(cr_ui *ui) {
         cr_ui_say("no jobs were submitted from here\n");
         return CR_OK;
     }
+    const char **states = CR_NEW_N(&ui->arena, const char *, n);
+    if (cr_jobs_states(&ui->arena, v, n, a->timeout, states, &err) != CR_OK)
+        return cr_ui_fail(ui, &err);
     cr_grid_init(&g, &ui->arena, 5, flags);
     memcpy(cr_grid_row(&g), head, sizeof head);
     for (int i = 0; i < n; i++) {
-        const char *why, **row = cr_grid_row(&g);
+        const char **row = cr_grid_row(&g);
         row[0] = *v[i].id ? cr_shown(&ui->arena, v[i].id) : "-";
         row[1] = cr_shown(&ui->arena, v[i].name);
         row[2] = v[i].backend;
-        row[3] = *v[i].id ? cr_jobs_state(&ui->arena, &v[i], &why) : "not submitted";
+        row[3] = states[i];
         row[4] = v[i].submitted;
     }
     cr_grid_print(&g, cr_screen_width());
     return CR_OK;
 }
 
-static cr_code show(cr_ui *ui, const cr_job_record *j) {
+static cr_code show(cr_ui *ui, const args *a, const cr_job_record *j) {
     const char *why = NULL, *log = "";
     cr_err err;
-    const char *state = *j->id ? cr_jobs_state(&ui->arena, j, &why) : "not submitted";
+    const char *state = *j->id ? cr_jobs_state(&ui->arena, j, a->timeout, &why) : "not submitted";
     cr_ui_say("job        %s\nstate      %s\nbackend    %s\nsubmitted  %s\nfolder     %s\n"
               "config     %s\n",
               *j->id ? cr_shown(&ui->arena, j->id) : "-", state, j->backend, j->submitted,
               cr_shown(&ui->arena, j->folder), cr_shown(&ui->arena, j->config));
     if (*j->commit) cr_ui_say("commit     %s\n", cr_shown(&ui->arena, j->commit));
     if (why) CR_WARN("%s", why);
-    if (*j->id && cr_jobs_ask(&ui->arena, j, "logs", &log, &err) == CR_OK) {
+    if (*j->id && cr_jobs_ask(&ui->arena, j, "logs", a->timeout, &log, &err) == CR_OK) {
         int64_t step = cr_jobs_last_step(log);
         if (step >= 0) cr_ui_say("last step  %lld\n", (long long)step);
     }
@@ -82,10 +88,10 @@ static cr_code run(cr_ui *ui, const void *flags) {
         return cr_ui_wrong(ui, "%s takes %s", verb, k ? "one job" : "no job");
     if (a->follow && k != 2)
         return cr_ui_wrong(ui, "%s has nothing to follow; leave out --follow", verb);
-    if (k == 0) return list(ui);
+    if (k == 0) return list(ui, a);
     if (a->words.n < 2) return cr_ui_wrong(ui, "%s needs a job: its id, its folder, or last", verb);
     if (cr_jobs_find(&ui->arena, a->words.v[1], &j, &err) != CR_OK) return cr_ui_fail(ui, &err);
-    if (k == 1) return show(ui, &j);
+    if (k == 1) return show(ui, a, &j);
     const char *ask = k == 3 ? "stop" : a->follow ? "follow" : "logs";
     if (cr_jobs_pass(&ui->arena, &j, ask, &ui->exit_code, &err) != CR_OK)
         return cr_ui_fail(ui, &err);

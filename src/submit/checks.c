@@ -125,27 +125,41 @@ static void check_uploads(cr_submit *s) {
                        cr_fmt_bytes(a, (double)bytes));
 }
 
-static void check_client(cr_submit *s) {
-    const char *name = s->type->client;
-    if (!name) return;
+void cr_check_client(cr_submit *s, cr_loc at, const char *name, const char *version) {
     const char *path = cr_client_path(s->a, name);
     if (!path) {
         const char *text = "the client '%s' is not on PATH, and job.sh calls it; install it or "
                            "extend PATH";
         if (s->o->dry_run)
-            cr_submit_warn(s, CR_NOWHERE, text, name);
+            cr_submit_warn(s, at, text, cr_shown(s->a, name));
         else
-            cr_submit_wrong(s, CR_NOWHERE, text, name);
+            cr_submit_wrong(s, at, text, cr_shown(s->a, name));
         return;
     }
-    const char *version = s->type->version ? cr_client_line(s->a, NULL, s->type->version) : NULL;
-    cr_submit_say(s, "client: %s, %s", path,
-                  version && *version ? cr_shown(s->a, version)
-                                      : "which does not tell its version");
+    const char *line = version ? cr_client_line(s->a, NULL, version) : NULL;
+    cr_submit_say(s, "client: %s, %s", cr_shown(s->a, path),
+                  line && *line ? cr_shown(s->a, line) : "which does not tell its version");
+}
+
+/* "a, b or c" */
+static const char *listed(cr_arena *a, const char *const *v) {
+    const char *out = v[0];
+    for (int i = 1; v[i]; i++)
+        out = cr_arena_printf(a, "%s%s%s", out, v[i + 1] ? ", " : " or ", v[i]);
+    return out;
+}
+
+void cr_check_one_of(cr_submit *s, const void *conf, const char *key, const char *value,
+                     const char *const *names) {
+    if (!*value && !cr_conf_has(conf, key)) return;
+    for (int i = 0; names[i]; i++)
+        if (strcmp(value, names[i]) == 0) return;
+    cr_submit_wrong(s, cr_conf_at(conf, key), "%s is '%s' and must be %s", key,
+                    cr_shown(s->a, value), listed(s->a, names));
 }
 
 void cr_check_all(cr_submit *s) {
     check_configs(s);
     check_uploads(s);
-    check_client(s);
+    if (s->type->client) cr_check_client(s, CR_NOWHERE, s->type->client, s->type->version);
 }

@@ -115,14 +115,6 @@ static void number(cr_submit *s, const keys *k, const char *key, const char *tex
                         cr_shown(s->a, text), (long long)lo, (long long)hi);
 }
 
-static void one_of(cr_submit *s, const keys *k, const char *key, const char *text,
-                   const char *const *v, const char *all) {
-    for (int i = 0; v[i]; i++)
-        if (!*text || strcmp(text, v[i]) == 0) return;
-    cr_submit_wrong(s, cr_conf_at(k, key), "%s is '%s' and must be %s", key, cr_shown(s->a, text),
-                    all);
-}
-
 static void needs(cr_submit *s, const keys *k, const char *key, const char *text, const char *why) {
     if (!*text) cr_submit_wrong(s, cr_conf_at(k, key), "%s is missing; %s", key, why);
 }
@@ -379,12 +371,11 @@ static void check(cr_submit *s) {
     number(s, k, "running_timeout", k->running_timeout, 0, 1000000000);
     number(s, k, "job_reserved_minutes", k->job_reserved_minutes, 0, 1000000000);
     number(s, k, "exit_code_on_stopped", k->exit_code_on_stopped, 0, 255);
-    one_of(s, k, "default_route", k->default_route, routes, "eth0 or eth1");
-    one_of(s, k, "job_reserved_policy", k->job_reserved_policy, policies,
-           "Always, OnFailure or OnSucceed");
-    one_of(s, k, "interactive", k->interactive, bools, "true or false");
-    one_of(s, k, "enable_credential", k->enable_credential, bools, "true or false");
-    one_of(s, k, "disable_ecs_stock_check", k->disable_ecs_stock_check, bools, "true or false");
+    cr_check_one_of(s, k, "default_route", k->default_route, routes);
+    cr_check_one_of(s, k, "job_reserved_policy", k->job_reserved_policy, policies);
+    cr_check_one_of(s, k, "interactive", k->interactive, bools);
+    cr_check_one_of(s, k, "enable_credential", k->enable_credential, bools);
+    cr_check_one_of(s, k, "disable_ecs_stock_check", k->disable_ecs_stock_check, bools);
     const char *const worker[] = {k->worker_image, k->worker_spec, k->worker_cpu, k->worker_memory};
     const char *const master[] = {k->master_image, k->master_spec, k->master_cpu, k->master_memory};
     if (workers(k)) check_role(s, k, "worker", worker);
@@ -407,7 +398,8 @@ static void check(cr_submit *s) {
                         "and upload, a command that copies \"$stage\" there");
     check_upload(s, k);
     if (*k->stage_dir && !cr_path_is_dir(k->stage_dir))
-        cr_submit_wrong(s, cr_conf_at(k, "stage_dir"), "there is no folder '%s'",
+        cr_submit_wrong(s, cr_conf_at(k, "stage_dir"),
+                        "there is no folder '%s'; make it, or correct stage_dir",
                         cr_shown(s->a, k->stage_dir));
     cr_secret v[] = {{"image_repo_password", "DLC_IMAGE_REPO_PASSWORD", k->image_repo_password,
                       cr_conf_at(k, "image_repo_password")}};
@@ -524,13 +516,11 @@ static cr_code write_all(cr_submit *s, cr_buf *found, cr_buf *b, cr_err *err) {
     return cr_folder_put(s, ".jobs.sh", b, err);
 }
 
-static cr_code write_files(cr_submit *s, cr_err *err) {
-    cr_buf b, found;
-    cr_buf_init(&b);
+static cr_code write_files(cr_submit *s, cr_buf *b, cr_err *err) {
+    cr_buf found;
     cr_buf_init(&found);
-    cr_code code = write_all(s, &found, &b, err);
+    cr_code code = write_all(s, &found, b, err);
     cr_buf_clear(&found);
-    cr_buf_clear(&b);
     return code;
 }
 

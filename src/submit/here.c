@@ -8,9 +8,10 @@
 
 #include <string.h>
 
-static cr_code write_all(cr_submit *s, const char *line, const char *prepare, cr_buf *b,
-                         cr_err *err) {
+cr_code cr_here_write(cr_submit *s, const char *line, cr_buf *b, cr_err *err) {
     const cr_place_conf *k = s->keys;
+    const char *prepare = cr_arena_strndup(s->a, b->data ? b->data : "", b->n);
+    cr_buf_reset(b);
     cr_buf_str(b, "#!/bin/sh\n# run.sh - what the job runs; job.sh starts it in the background.\n");
     cr_place_env(s, b);
     cr_buf_printf(b, "cd %s || exit 1\n", cr_sh(s->a, *k->work_dir ? k->work_dir : s->here));
@@ -66,14 +67,6 @@ static cr_code write_all(cr_submit *s, const char *line, const char *prepare, cr
                   "    ;;\n"
                   "esac\n");
     return cr_folder_put(s, ".jobs.sh", b, err);
-}
-
-cr_code cr_here_write(cr_submit *s, const char *line, const char *prepare, cr_err *err) {
-    cr_buf b;
-    cr_buf_init(&b);
-    cr_code code = write_all(s, line, prepare, &b, err);
-    cr_buf_clear(&b);
-    return code;
 }
 
 const char *cr_here_answer(cr_submit *s, const char *text) {

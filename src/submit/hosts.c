@@ -42,41 +42,46 @@ static const cr_conf_node *hosts_of(const keys *k) {
     return v && v->kind == CR_NODE_LIST && v->n ? v : NULL;
 }
 
+/* The starter's name here: Debian has both under names of their own. */
+static const char *starter(cr_submit *s, const char *exact, const char *plain) {
+    return cr_client_path(s->a, exact) ? exact : plain;
+}
+
 static void check(cr_submit *s) {
+    static const char *const ways[] = {"ssh", "none", "mpich", "openmpi", NULL};
     keys *k = s->keys;
     const cr_conf_node *v = hosts_of(k);
     if (!v)
         cr_submit_wrong(s, cr_conf_at(k, "hosts"), "hosts is missing; write hosts: [host0, host1]");
+    bool mpi = starts(k, "mpich") || starts(k, "openmpi");
     for (size_t i = 0; v && i < v->n; i++) {
         const char *name = v->v[i].val->kind == CR_NODE_SCALAR ? v->v[i].val->text : "";
-        if (!*name || *name == '-' || strpbrk(name, " \t\n:;&|$`'\"\\"))
-            cr_submit_wrong(s, v->v[i].at, "hosts: '%s' is no name of a host",
+        if (!*name || *name == '-' || strpbrk(name, " \t\r\n:;&|$`'\"\\#"))
+            cr_submit_wrong(s, v->v[i].at,
+                            "hosts: '%s' is no name of a host; write a name or an address, without "
+                            "a port",
+                            cr_shown(s->a, name));
+        else if (strchr(name, '@') && (i == 0 || mpi))
+            cr_submit_wrong(s, v->v[i].at,
+                            "hosts: '%s' names a user, and the ranks look for each other by this "
+                            "name; write the host alone, and its user into ~/.ssh/config",
                             cr_shown(s->a, name));
     }
     if (v && cr_conf_has(k, "nodes") && k->nodes != (int64_t)v->n)
-        cr_submit_wrong(s, cr_conf_at(k, "nodes"), "nodes is %lld, and there are %zu hosts",
+        cr_submit_wrong(s, cr_conf_at(k, "nodes"),
+                        "nodes is %lld, and there are %zu hosts; leave nodes out",
                         (long long)k->nodes, v->n);
     if (v) k->nodes = (int64_t)v->n;
-    if (!starts(k, "ssh") && !starts(k, "none") && !starts(k, "mpich") && !starts(k, "openmpi"))
-        cr_submit_wrong(s, cr_conf_at(k, "start"),
-                        "start is '%s' and must be ssh, none, mpich or openmpi",
-                        cr_shown(s->a, k->start));
-    const char *client = starts(k, "mpich")     ? "mpiexec.hydra"
-                         : starts(k, "openmpi") ? "mpirun.openmpi"
-                         : starts(k, "ssh")     ? k->ssh
-                                                : NULL;
-    const char *path = client ? cr_client_path(s->a, client) : "";
-    if (!path && starts(k, "openmpi")) path = cr_client_path(s->a, "mpirun");
-    if (!path && starts(k, "mpich")) path = cr_client_path(s->a, "mpiexec");
-    if (!path && !s->o->dry_run)
-        cr_submit_wrong(s, cr_conf_at(k, "start"),
-                        "'%s' is not on PATH, and the job starts with it; install it", client);
+    cr_check_one_of(s, k, "start", k->start, ways);
+    cr_loc at = cr_conf_at(k, "start");
+    if (starts(k, "mpich")) cr_check_client(s, at, starter(s, "mpiexec.hydra", "mpiexec"), NULL);
+    if (starts(k, "openmpi")) {
+        const char *name = starter(s, "mpirun.openmpi", "mpirun");
+        cr_check_client(s, at, name, cr_arena_printf(s->a, "%s --version", name));
+    }
+    if (starts(k, "ssh")) /* another program in its place may take -V for something else */
+        cr_check_client(s, at, k->ssh, strcmp(k->ssh, "ssh") == 0 ? "ssh -V" : NULL);
     cr_place_check(s, true, false);
-}
-
-/* The starter's name here: Debian has both under names of their own. */
-static const char *starter(cr_submit *s, const char *exact, const char *plain) {
-    return cr_client_path(s->a, exact) ? exact : plain;
 }
 
 typedef struct variables {
@@ -184,7 +189,7 @@ static const char *ssh_line(cr_submit *s, const keys *k) {
     return out;
 }
 
-static cr_code write_all(cr_submit *s, cr_buf *b, cr_err *err) {
+static cr_code write_files(cr_submit *s, cr_buf *b, cr_err *err) {
     const keys *k = s->keys;
     bool mpi = starts(k, "mpich") || starts(k, "openmpi");
     const char *line = mpi ? mpi_line(s, k) : NULL;
@@ -205,16 +210,7 @@ static cr_code write_all(cr_submit *s, cr_buf *b, cr_err *err) {
                           cr_sh(s->a, cr_arena_printf(s->a, "on %s run: sh %s/node.sh %zu",
                                                       host(k, i), cr_sh(s->a, s->dir), i)));
     }
-    return cr_here_write(s, line, b->data, err);
-}
-
-static cr_code write_files(cr_submit *s, cr_err *err) {
-    cr_buf b;
-    cr_buf_init(&b);
-    cr_buf_str(&b, "");
-    cr_code code = write_all(s, &b, err);
-    cr_buf_clear(&b);
-    return code;
+    return cr_here_write(s, line, b, err);
 }
 
 const cr_backend cr_backend_hosts = {

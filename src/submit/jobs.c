@@ -16,8 +16,7 @@
 #include "base/shown.h"
 #include "submit/list.h"
 
-#define MOST    ((size_t)1 << 20)
-#define PATIENT 60.0 /* seconds for a question about a job */
+#define MOST ((size_t)1 << 20)
 
 static const char *jobs_dir(cr_arena *a) {
     const char *dir = getenv("CRANK_JOBS_DIR"), *home = getenv("HOME");
@@ -66,8 +65,9 @@ static bool read_record(cr_arena *a, const char *dir, const char *name, cr_job_r
                                .submitted = text_of(a, j, "submitted"),
                                .nanoseconds = text_of(a, j, "nanoseconds")};
         out->file = cr_arena_strdup(a, name);
-        if (*out->folder) out->name = cr_path_base(out->folder);
+        out->name = cr_path_base(out->folder);
         out->id = newest_id(a, out);
+        ok = *out->folder != 0; /* else it is no record of ours */
     }
     cr_json_free(j);
     cr_buf_clear(&b);
@@ -158,15 +158,16 @@ cr_code cr_jobs_find(cr_arena *a, const char *what, cr_job_record *out, cr_err *
                    cr_shown(a, what), jobs_dir(a));
 }
 
-static cr_code ask(cr_arena *a, const cr_job_record *j, const char *verb, bool pass, cr_ran *ran,
-                   cr_err *err) {
+/* timeout_s 0: its output is ours, for as long as it takes. */
+static cr_code ask(cr_arena *a, const cr_job_record *j, const char *verb, double timeout_s,
+                   cr_ran *ran, cr_err *err) {
     static char sh[] = "sh", script[] = ".jobs.sh";
     char *argv[] = {sh, script, cr_arena_strdup(a, verb), cr_arena_strdup(a, j->id), NULL};
     cr_client_opts o = {.dir = j->folder,
                         .argv = argv,
-                        .pass = pass,
-                        .stay = pass,
-                        .timeout_s = pass ? 0 : PATIENT};
+                        .pass = timeout_s == 0,
+                        .stay = timeout_s == 0,
+                        .timeout_s = timeout_s};
     if (!cr_path_exists(cr_path_join(a, j->folder, ".jobs.sh")))
         return cr_fail_at(err, CR_EIO, ((cr_loc){j->folder, 0, 0}),
                           "the folder of the job is gone, so its client cannot be asked; remove "
@@ -178,11 +179,17 @@ static cr_code ask(cr_arena *a, const cr_job_record *j, const char *verb, bool p
     return cr_client_run(a, &o, ran, err);
 }
 
-cr_code cr_jobs_ask(cr_arena *a, const cr_job_record *j, const char *verb, const char **text,
-                    cr_err *err) {
+/* *late: the client gave no answer in time. */
+static cr_code ask_text(cr_arena *a, const cr_job_record *j, const char *verb, double timeout_s,
+                        const char **text, bool *late, cr_err *err) {
     cr_ran ran = {0};
-    CR_TRY(ask(a, j, verb, false, &ran, err));
-    if (ran.late) return cr_fail(err, CR_ERUN, "the client gave no answer within %.0f s", PATIENT);
+    *late = false;
+    CR_TRY(ask(a, j, verb, timeout_s, &ran, err));
+    *late = ran.late;
+    if (ran.late)
+        return cr_fail(err, CR_ERUN,
+                       "the client gave no answer within %.0f s (--timeout gives more time)",
+                       timeout_s);
     if (ran.exit_code != 0)
         return cr_fail(err, CR_ERUN, "the client ended with exit code %d", ran.exit_code);
     *text = ran.out ? ran.out : "";
@@ -192,23 +199,50 @@ cr_code cr_jobs_ask(cr_arena *a, const cr_job_record *j, const char *verb, const
 cr_code cr_jobs_pass(cr_arena *a, const cr_job_record *j, const char *verb, int *exit_code,
                      cr_err *err) {
     cr_ran ran = {0};
-    CR_TRY(ask(a, j, verb, true, &ran, err));
+    CR_TRY(ask(a, j, verb, 0, &ran, err));
     *exit_code = ran.exit_code < 0 ? 1 : ran.exit_code;
     return CR_OK;
 }
 
-const char *cr_jobs_state(cr_arena *a, const cr_job_record *j, const char **why) {
+cr_code cr_jobs_ask(cr_arena *a, const cr_job_record *j, const char *verb, double timeout_s,
+                    const char **text, cr_err *err) {
+    bool late;
+    return ask_text(a, j, verb, timeout_s, text, &late, err);
+}
+
+static cr_code ask_state(cr_arena *a, const cr_job_record *j, double timeout_s, const char **state,
+                         bool *late, cr_err *err) {
     const char *text = "";
-    cr_err err;
-    *why = NULL;
-    if (cr_jobs_ask(a, j, "state", &text, &err) != CR_OK) {
-        *why = cr_arena_strdup(a, err.msg);
-        return "unknown";
-    }
+    *state = "unknown";
+    CR_TRY(ask_text(a, j, "state", timeout_s, &text, late, err));
     text += strspn(text, " \t\n");
     size_t n = strcspn(text, " \t\n");
-    if (n == 0) *why = "the client does not know the job any more";
-    return n ? cr_shown(a, cr_arena_strndup(a, text, n)) : "unknown";
+    if (n == 0) return cr_fail(err, CR_ERUN, "the client does not know the job any more");
+    *state = cr_shown(a, cr_arena_strndup(a, text, n));
+    return CR_OK;
+}
+
+const char *cr_jobs_state(cr_arena *a, const cr_job_record *j, double timeout_s, const char **why) {
+    const char *state;
+    bool late;
+    cr_err err;
+    *why = ask_state(a, j, timeout_s, &state, &late, &err) == CR_OK ? NULL
+                                                                    : cr_arena_strdup(a, err.msg);
+    return state;
+}
+
+cr_code cr_jobs_states(cr_arena *a, const cr_job_record *v, int n, double timeout_s,
+                       const char **states, cr_err *err) {
+    bool *late = CR_NEW_N(a, bool, n + 1);
+    for (int i = 0; i < n; i++) {
+        bool ask = *v[i].id != 0;
+        states[i] = ask ? "unknown" : "not submitted";
+        for (int k = 0; k < i; k++)
+            if (late[k] && strcmp(v[k].backend, v[i].backend) == 0) ask = false;
+        if (!ask) continue;
+        if (ask_state(a, &v[i], timeout_s, &states[i], &late[i], err) == CR_ESTOP) return CR_ESTOP;
+    }
+    return CR_OK;
 }
 
 void cr_jobs_polled(cr_buf *b, const char *ends, int seconds) {

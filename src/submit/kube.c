@@ -22,14 +22,6 @@ static void text(cr_buf *b, const char *t) {
     cr_json_escape(b, t, strlen(t));
 }
 
-static void check_one(cr_submit *s, const char *key, const char *value, const char *const *v,
-                      const char *all) {
-    for (int i = 0; v[i]; i++)
-        if (strcmp(value, v[i]) == 0) return;
-    cr_submit_wrong(s, cr_conf_at(s->keys, key), "%s is '%s' and must be %s", key,
-                    cr_shown(s->a, value), all);
-}
-
 /* DNS-1035: small letters, digits and '-', a letter first, at most 63. */
 static bool is_label(const char *t) {
     size_t n = strlen(t);
@@ -79,7 +71,7 @@ static void check_keys(cr_submit *s) {
 
 void cr_kube_check(cr_submit *s, const char *suffix, int64_t last) {
     static const char *const clean[] = {"None", "Running", "All", NULL};
-    static const char *const pull[] = {"", "Always", "IfNotPresent", "Never", NULL};
+    static const char *const pull[] = {"Always", "IfNotPresent", "Never", NULL};
     cr_kube_conf *k = s->keys;
     cr_place_check(s, false, true);
     const char *name = cr_arena_printf(s->a, "%s%s%lld", k->job_name, suffix, (long long)last);
@@ -89,12 +81,14 @@ void cr_kube_check(cr_submit *s, const char *suffix, int64_t last) {
                         "63 characters at most; choose another job_name",
                         cr_shown(s->a, name));
     if (!is_label(k->namespace))
-        cr_submit_wrong(s, cr_conf_at(k, "namespace"), "namespace '%s' is no name of a namespace",
-                        cr_shown(s->a, k->namespace));
+        cr_submit_wrong(
+            s, cr_conf_at(k, "namespace"),
+            "namespace '%s' must be small letters, digits and '-', and begin with a letter",
+            cr_shown(s->a, k->namespace));
     if (!*k->image)
         cr_submit_wrong(s, cr_conf_at(k, "image"), "image is missing; the pods are made of it");
-    check_one(s, "clean_pod_policy", k->clean_pod_policy, clean, "None, Running or All");
-    check_one(s, "image_pull_policy", k->image_pull_policy, pull, "Always, IfNotPresent or Never");
+    cr_check_one_of(s, k, "clean_pod_policy", k->clean_pod_policy, clean);
+    cr_check_one_of(s, k, "image_pull_policy", k->image_pull_policy, pull);
     check_volumes(s, k);
     check_words(s, k);
     check_keys(s);

@@ -21,14 +21,9 @@ static void check(cr_submit *s) {
     cr_place_check(s, true, false);
 }
 
-static cr_code write_files(cr_submit *s, cr_err *err) {
-    cr_buf b;
-    cr_buf_init(&b);
-    cr_buf_str(&b, "");
-    cr_place_prepare(s, &b, false);
-    cr_code code = cr_here_write(s, cr_place_launch(s, s->dir, "--standalone"), b.data, err);
-    cr_buf_clear(&b);
-    return code;
+static cr_code write_files(cr_submit *s, cr_buf *b, cr_err *err) {
+    cr_place_prepare(s, b, false);
+    return cr_here_write(s, cr_place_launch(s, s->dir, "--standalone"), b, err);
 }
 
 const cr_backend cr_backend_local = {

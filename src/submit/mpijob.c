@@ -26,22 +26,13 @@ static const cr_field fields[] = {
 static const cr_msg msg = {"mpijob", "Kubeflow's MPIJob", fields, sizeof(keys), false, true, NULL,
                            NULL};
 
-static bool is(const char *text, const char *a, const char *b, const char *c) {
-    return strcmp(text, a) == 0 || strcmp(text, b) == 0 || (c && strcmp(text, c) == 0);
-}
-
 static void check(cr_submit *s) {
+    static const char *const mpis[] = {"OpenMPI", "Intel", "MPICH", NULL};
+    static const char *const policies[] = {"AtStartup", "WaitForWorkersReady", NULL};
     keys *k = s->keys;
     cr_kube_check(s, "-worker-", k->nodes - 1);
-    if (!is(k->mpi_implementation, "OpenMPI", "Intel", "MPICH"))
-        cr_submit_wrong(s, cr_conf_at(k, "mpi_implementation"),
-                        "mpi_implementation is '%s' and must be OpenMPI, Intel or MPICH",
-                        cr_shown(s->a, k->mpi_implementation));
-    if (!is(k->launcher_creation_policy, "AtStartup", "WaitForWorkersReady", NULL))
-        cr_submit_wrong(s, cr_conf_at(k, "launcher_creation_policy"),
-                        "launcher_creation_policy is '%s' and must be AtStartup or "
-                        "WaitForWorkersReady",
-                        cr_shown(s->a, k->launcher_creation_policy));
+    cr_check_one_of(s, k, "mpi_implementation", k->mpi_implementation, mpis);
+    cr_check_one_of(s, k, "launcher_creation_policy", k->launcher_creation_policy, policies);
     if (cr_conf_has(k, "max_restarts"))
         cr_submit_warn(s, cr_conf_at(k, "max_restarts"),
                        "max_restarts has no effect in an MPIJob, whose ranks mpirun starts; "
@@ -62,7 +53,7 @@ static void pass(void *ctx, const char *name, const char *value) {
     x->v[x->n++] = name;
 }
 
-static cr_code write_files(cr_submit *s, cr_err *err) {
+static cr_code write_files(cr_submit *s, cr_buf *b, cr_err *err) {
     const keys *k = s->keys;
     bool open = strcmp(k->mpi_implementation, "OpenMPI") == 0;
     int64_t ranks = (k->nodes + k->run_launcher_as_worker) * k->ranks_per_node;
@@ -83,30 +74,26 @@ static cr_code write_files(cr_submit *s, cr_err *err) {
     const char *const *command =
         cr_kube_words(s, first,
                       cr_arena_printf(s->a, " --threads %lld", (long long)k->threads_per_rank));
-    cr_buf b;
-    cr_buf_init(&b);
-    cr_kube_head(s, &b, "kubeflow.org/v2beta1", "MPIJob");
-    cr_buf_printf(&b, "  slotsPerWorker: %lld\n  mpiImplementation: %s\n",
+    cr_kube_head(s, b, "kubeflow.org/v2beta1", "MPIJob");
+    cr_buf_printf(b, "  slotsPerWorker: %lld\n  mpiImplementation: %s\n",
                   (long long)k->ranks_per_node, k->mpi_implementation);
-    cr_buf_printf(&b, "  launcherCreationPolicy: %s\n", k->launcher_creation_policy);
-    if (k->run_launcher_as_worker) cr_buf_str(&b, "  runLauncherAsWorker: true\n");
+    cr_buf_printf(b, "  launcherCreationPolicy: %s\n", k->launcher_creation_policy);
+    if (k->run_launcher_as_worker) cr_buf_str(b, "  runLauncherAsWorker: true\n");
     if (*k->ssh_auth_mount_path) {
-        cr_buf_str(&b, "  sshAuthMountPath: ");
-        cr_json_escape(&b, k->ssh_auth_mount_path, strlen(k->ssh_auth_mount_path));
-        cr_buf_char(&b, '\n');
+        cr_buf_str(b, "  sshAuthMountPath: ");
+        cr_json_escape(b, k->ssh_auth_mount_path, strlen(k->ssh_auth_mount_path));
+        cr_buf_char(b, '\n');
     }
-    cr_kube_policy(s, &b);
-    cr_buf_str(&b, "  mpiReplicaSpecs:\n");
+    cr_kube_policy(s, b);
+    cr_buf_str(b, "  mpiReplicaSpecs:\n");
     cr_kube_pod launcher = {"Launcher", "OnFailure", "launcher",
                             1,          command,     !k->run_launcher_as_worker,
                             false};
     cr_kube_pod worker = {"Worker", "Never", "worker", k->nodes, NULL, false, false};
-    cr_kube_role(s, &b, &launcher);
-    cr_kube_role(s, &b, &worker);
-    cr_code code = cr_kube_files(s, &b, "mpijob",
-                                 cr_arena_printf(s->a, "job/%s-launcher", k->job_name), false, err);
-    cr_buf_clear(&b);
-    return code;
+    cr_kube_role(s, b, &launcher);
+    cr_kube_role(s, b, &worker);
+    return cr_kube_files(s, b, "mpijob", cr_arena_printf(s->a, "job/%s-launcher", k->job_name),
+                         false, err);
 }
 
 const cr_backend cr_backend_mpijob = {

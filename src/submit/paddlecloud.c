@@ -338,15 +338,9 @@ static void check_paths(cr_submit *s, const cr_cloud_keys *k) {
 /* The file behind -m must be among the files that the nodes get. */
 static void check_start(cr_submit *s, cr_cloud_keys *k) {
     const char *start = k->submit->start_cmd, *crank = "./crank";
-    if (strcmp(k->submit->binary, "bundle") == 0) {
-        s->bundle = true;
-    } else if (strcmp(k->submit->binary, "image") != 0 && strcmp(k->submit->binary, "path") != 0) {
-        cr_submit_wrong(s, cr_conf_at(k->submit, "binary"),
-                        "binary is '%s' and must be bundle, image or path",
-                        cr_shown(s->a, k->submit->binary));
-    } else {
-        crank = *k->submit->crank ? k->submit->crank : "crank";
-    }
+    cr_check_one_of(s, k->submit, "binary", k->submit->binary, cr_binaries);
+    s->bundle = strcmp(k->submit->binary, "bundle") == 0;
+    if (!s->bundle) crank = *k->submit->crank ? k->submit->crank : "crank";
     if (!cr_conf_has(k->submit, "start_cmd")) {
         bool many = k->mode == CR_CLOUD_K8S_COLLECTIVE &&
                     k->submit->k8s_trainers * k->submit->k8s_gpu_card > 1;

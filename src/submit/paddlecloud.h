@@ -50,7 +50,7 @@ typedef struct cr_cloud_keys {
 } cr_cloud_keys;
 
 /* cr_cloud_write makes the files of the folder; cr_cloud_answer finds the job's id. */
-CR_CHECKED cr_code cr_cloud_write(cr_submit *s, cr_err *err);
+CR_CHECKED cr_code cr_cloud_write(cr_submit *s, cr_buf *b, cr_err *err);
 const char *cr_cloud_answer(cr_submit *s, const char *text);
 
 #endif

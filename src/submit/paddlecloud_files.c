@@ -201,7 +201,8 @@ static void client_sh(cr_buf *b) {
         "}\n");
 }
 
-static cr_code write_all(cr_submit *s, const cr_cloud_keys *k, cr_buf *b, cr_err *err) {
+cr_code cr_cloud_write(cr_submit *s, cr_buf *b, cr_err *err) {
+    const cr_cloud_keys *k = s->keys;
     const char *kind = k->mode == CR_CLOUD_MPI_PS ? "mpi" : "k8s";
     char hide[4096];
     cr_submit_say(s, "gen %s before_hook.sh", k->mode == CR_CLOUD_K8S_COLLECTIVE ? "gpu" : "cpu");
@@ -225,14 +226,6 @@ static cr_code write_all(cr_submit *s, const cr_cloud_keys *k, cr_buf *b, cr_err
     CR_TRY(cr_folder_put(s, ".hide-args.so", b, err));
     jobs_sh(b);
     return cr_folder_put(s, ".jobs.sh", b, err);
-}
-
-cr_code cr_cloud_write(cr_submit *s, cr_err *err) {
-    cr_buf b;
-    cr_buf_init(&b);
-    cr_code code = write_all(s, s->keys, &b, err);
-    cr_buf_clear(&b);
-    return code;
 }
 
 /* The answer is some lines and a JSON object with jobId. */

@@ -12,16 +12,14 @@
 #include "base/shown.h"
 #include "submit/submit_int.h"
 
+const char *const cr_binaries[] = {"bundle", "image", "path", NULL};
+
 /* Names of the files that crank writes itself. */
 static const char *const own[] = {"job.sh",       "run.sh",     "job.sbatch", "node.sh",
                                   "hostfile",     "job.ini",    "secret",     "job.yaml",
                                   "crank.tar.gz", "bin",        "job.log",    "exit_code",
                                   ".answer",      ".jobs.sh",   ".job.ini",   ".stage",
                                   "bin.part",     "secret.env", NULL};
-
-static bool is_one_of(const char *text, const char *a, const char *b, const char *c) {
-    return strcmp(text, a) == 0 || strcmp(text, b) == 0 || (c && strcmp(text, c) == 0);
-}
 
 static void check_env(cr_submit *s, const cr_place_conf *p) {
     const cr_conf_node *env = cr_unboxed(p->env);
@@ -36,8 +34,10 @@ static void check_env(cr_submit *s, const cr_place_conf *p) {
         size_t ok = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789");
         if (!*name || ok != strlen(name) || (name[0] >= '0' && name[0] <= '9') ||
             env->v[i].val->kind != CR_NODE_SCALAR || strpbrk(env->v[i].val->text, "\n\r"))
-            cr_submit_wrong(s, env->v[i].at, "env: '%s' is no variable with a text of one line",
-                            cr_shown(s->a, name));
+            cr_submit_wrong(
+                s, env->v[i].at,
+                "env: '%s' is no variable with a text of one line; write NAME: \"value\"",
+                cr_shown(s->a, name));
         else if (cr_is_secret(name)) {
             secret = true;
             cr_secret_hide(s, env->v[i].val->text);
@@ -100,6 +100,7 @@ static void take_edits(cr_submit *s, const cr_place_conf *p) {
 }
 
 void cr_place_check(cr_submit *s, bool data_here, bool image) {
+    static const char *const seen[] = {"here", "nodes", NULL};
     cr_place_conf *p = s->keys;
     s->name = p->job_name;
     s->nodes = (int)p->nodes;
@@ -108,10 +109,7 @@ void cr_place_check(cr_submit *s, bool data_here, bool image) {
         cr_submit_wrong(s, cr_conf_at(p, "memory"),
                         "memory '%s' is no size; write for example 64GB",
                         cr_shown(s->a, p->memory));
-    if (!is_one_of(p->binary, "bundle", "image", "path"))
-        cr_submit_wrong(s, cr_conf_at(p, "binary"),
-                        "binary is '%s' and must be bundle, image or path",
-                        cr_shown(s->a, p->binary));
+    cr_check_one_of(s, p, "binary", p->binary, cr_binaries);
     s->bundle = strcmp(p->binary, "bundle") == 0;
     if (s->bundle && image)
         cr_submit_wrong(s, cr_conf_at(p, "binary"),
@@ -123,9 +121,7 @@ void cr_place_check(cr_submit *s, bool data_here, bool image) {
     if (s->bundle && *p->crank)
         cr_submit_wrong(s, cr_conf_at(p, "crank"),
                         "crank has no effect with binary: bundle; write binary: path");
-    if (*p->data && !is_one_of(p->data, "here", "nodes", NULL))
-        cr_submit_wrong(s, cr_conf_at(p, "data"), "data is '%s' and must be here or nodes",
-                        cr_shown(s->a, p->data));
+    cr_check_one_of(s, p, "data", p->data, seen);
     s->data_here = *p->data ? strcmp(p->data, "here") == 0 : data_here;
     check_env(s, p);
     check_args(s, p);

@@ -34,41 +34,39 @@ static void check(cr_submit *s) {
                         "min_replicas is %lld and max_replicas %lld; the first is the smaller one",
                         (long long)k->min_replicas, (long long)k->max_replicas);
     if (k->min_replicas && (k->nodes < k->min_replicas || k->nodes > k->max_replicas))
-        cr_submit_wrong(s, cr_conf_at(k, "nodes"),
-                        "nodes is %lld and lies not between min_replicas and max_replicas",
-                        (long long)k->nodes);
+        cr_submit_wrong(
+            s, cr_conf_at(k, "nodes"),
+            "nodes is %lld and lies not between min_replicas and max_replicas, %lld and "
+            "%lld; with these it is the number of pods at the start",
+            (long long)k->nodes, (long long)k->min_replicas, (long long)k->max_replicas);
 }
 
-static cr_code write_files(cr_submit *s, cr_err *err) {
+static cr_code write_files(cr_submit *s, cr_buf *b, cr_err *err) {
     const keys *k = s->keys;
     bool elastic = k->min_replicas > 0;
     const char *restarts = cr_arena_printf(s->a, "%lld", (long long)k->max_restarts);
     const char *first[] = {
         *k->crank ? k->crank : "crank", "launch", "--max_restarts", restarts, "--", NULL};
     const char *const *command = cr_kube_words(s, first, "");
-    cr_buf b;
-    cr_buf_init(&b);
-    cr_kube_head(s, &b, "kubeflow.org/v1", "PyTorchJob");
-    cr_buf_printf(&b, "  nprocPerNode: \"%lld\"\n", (long long)k->ranks_per_node);
+    cr_kube_head(s, b, "kubeflow.org/v1", "PyTorchJob");
+    cr_buf_printf(b, "  nprocPerNode: \"%lld\"\n", (long long)k->ranks_per_node);
     if (elastic)
-        cr_buf_printf(&b,
+        cr_buf_printf(b,
                       "  elasticPolicy:\n    minReplicas: %lld\n    maxReplicas: %lld\n"
                       "    rdzvBackend: c10d\n    maxRestarts: %lld\n",
                       (long long)k->min_replicas, (long long)k->max_replicas,
                       (long long)k->max_restarts);
-    cr_kube_policy(s, &b);
-    cr_buf_str(&b, "  pytorchReplicaSpecs:\n");
+    cr_kube_policy(s, b);
+    cr_buf_str(b, "  pytorchReplicaSpecs:\n");
     cr_kube_pod pod = {"Master", "ExitCode", "pytorch", 1, command, false, true};
-    if (!elastic) cr_kube_role(s, &b, &pod);
+    if (!elastic) cr_kube_role(s, b, &pod);
     pod.role = "Worker";
     pod.replicas = elastic ? k->nodes : k->nodes - 1;
-    if (pod.replicas > 0) cr_kube_role(s, &b, &pod);
-    cr_code code =
-        cr_kube_files(s, &b, "pytorchjob",
-                      cr_arena_printf(s->a, "%s-%s-0", k->job_name, elastic ? "worker" : "master"),
-                      true, err);
-    cr_buf_clear(&b);
-    return code;
+    if (pod.replicas > 0) cr_kube_role(s, b, &pod);
+    return cr_kube_files(s, b, "pytorchjob",
+                         cr_arena_printf(s->a, "%s-%s-0", k->job_name,
+                                         elastic ? "worker" : "master"),
+                         true, err);
 }
 
 const cr_backend cr_backend_pytorchjob = {

@@ -213,7 +213,7 @@ static void jobs_sh(const keys *k, cr_buf *b) {
     cr_buf_str(b, "esac\n");
 }
 
-static cr_code write_all(cr_submit *s, cr_buf *b, cr_err *err) {
+static cr_code write_files(cr_submit *s, cr_buf *b, cr_err *err) {
     script(s, b);
     CR_TRY(cr_folder_put(s, "job.sbatch", b, err));
     cr_buf_str(b,
@@ -224,14 +224,6 @@ static cr_code write_all(cr_submit *s, cr_buf *b, cr_err *err) {
     CR_TRY(cr_folder_put(s, "job.sh", b, err));
     jobs_sh(s->keys, b);
     return cr_folder_put(s, ".jobs.sh", b, err);
-}
-
-static cr_code write_files(cr_submit *s, cr_err *err) {
-    cr_buf b;
-    cr_buf_init(&b);
-    cr_code code = write_all(s, &b, err);
-    cr_buf_clear(&b);
-    return code;
 }
 
 /* `sbatch --parsable` prints 12345 or 12345;cluster. */

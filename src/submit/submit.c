@@ -208,14 +208,18 @@ static cr_code call_client(cr_submit *s, const char **id, cr_err *err) {
 }
 
 static cr_code fill_folder(cr_submit *s, cr_err *err) {
-    cr_bundle_result b;
+    cr_bundle_result bundle;
+    cr_buf b;
     CR_TRY(cr_folder_copy(s, err));
     cr_submit_say(s, "The task submission folder is generated at %s", cr_shown(s->a, s->dir));
     if (s->private) cr_submit_say(s, "the folder holds secrets: only you can read it (mode 0700)");
     if (s->bundle)
-        CR_TRY(cr_bundle_make(s->a, cr_path_join(s->a, s->dir, "crank.tar.gz"), &b, err));
+        CR_TRY(cr_bundle_make(s->a, cr_path_join(s->a, s->dir, "crank.tar.gz"), &bundle, err));
     cr_submit_say(s, "before_submit");
-    return s->type->write(s, err);
+    cr_buf_init(&b);
+    cr_code code = s->type->write(s, &b, err);
+    cr_buf_clear(&b);
+    return code;
 }
 
 /* The folder is there whole or not at all: a part of it would look like a job. */

@@ -47,12 +47,16 @@ CR_CHECKED cr_code cr_jobs_load(cr_arena *a, cr_job_record **out, int *n, cr_err
 CR_CHECKED cr_code cr_jobs_find(cr_arena *a, const char *what, cr_job_record *out, cr_err *err);
 /* cr_jobs_ask runs `.jobs.sh VERB ID` of the folder; *text is what it printed. */
 CR_CHECKED cr_code cr_jobs_ask(cr_arena *a, const cr_job_record *j, const char *verb,
-                               const char **text, cr_err *err);
+                               double timeout_s, const char **text, cr_err *err);
 /* cr_jobs_pass does the same with our own output; *exit_code is that of the client. */
 CR_CHECKED cr_code cr_jobs_pass(cr_arena *a, const cr_job_record *j, const char *verb,
                                 int *exit_code, cr_err *err);
 /* cr_jobs_state returns the state in the client's word; "unknown" with *why when it has none. */
-const char *cr_jobs_state(cr_arena *a, const cr_job_record *j, const char **why);
+const char *cr_jobs_state(cr_arena *a, const cr_job_record *j, double timeout_s, const char **why);
+/* cr_jobs_states does so for n jobs. A cluster that gives no answer is asked once: other jobs of
+ * its backend are "unknown". CR_ESTOP when a signal came. */
+CR_CHECKED cr_code cr_jobs_states(cr_arena *a, const cr_job_record *v, int n, double timeout_s,
+                                  const char **states, cr_err *err);
 /* cr_jobs_last_step finds the largest step that a log names, -1: none. */
 int64_t cr_jobs_last_step(const char *log);
 

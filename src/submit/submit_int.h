@@ -66,8 +66,8 @@ struct cr_backend {
     void (*check)(cr_submit *s);
     /* show says what was understood, before anything is written; NULL: nothing is said. */
     void (*show)(cr_submit *s);
-    /* write makes the files of the folder. */
-    CR_CHECKED cr_code (*write)(cr_submit *s, cr_err *err);
+    /* write makes the files of the folder; b is an empty buffer for their texts. */
+    CR_CHECKED cr_code (*write)(cr_submit *s, cr_buf *b, cr_err *err);
     /* answer finds the job's id in what job.sh printed; NULL: there is none. */
     const char *(*answer)(cr_submit *s, const char *text);
 };
@@ -109,6 +109,8 @@ typedef struct cr_place_conf {
         CR_TREE(S, args, 0, "more words of the node's command"),                                   \
         CR_TREE(S, env, 0, "variables of the nodes: {NAME: value}")
 
+/* The ways in which crank comes to the nodes, NULL-ended. */
+extern const char *const cr_binaries[];
 /* cr_place_check looks at the shared keys and fills s. image: pods have no bundle. */
 void cr_place_check(cr_submit *s, bool data_here, bool image);
 /* cr_place_crank: the word that starts crank on a node, quoted; base is the folder of the job
@@ -205,6 +207,13 @@ const char *cr_client_line(cr_arena *a, const char *dir, const char *words);
 
 /* ---- checks.c ---- */
 void cr_check_all(cr_submit *s);
+/* cr_check_one_of: the value of a key of conf must be one of the names (NULL-ended). One that is
+ * not given passes. */
+void cr_check_one_of(cr_submit *s, const void *conf, const char *key, const char *value,
+                     const char *const *names);
+/* cr_check_client looks for a program on PATH and says where it is, with the first line that the
+ * words of `version` print (NULL: it is not asked). at: where its name stands. */
+void cr_check_client(cr_submit *s, cr_loc at, const char *name, const char *version);
 
 /* ---- jobs.c ---- */
 CR_CHECKED cr_code cr_jobs_keep(cr_submit *s, const char *id, cr_err *err);

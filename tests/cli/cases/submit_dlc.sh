@@ -229,7 +229,7 @@ has_err "bad.yaml:14:19: data_source_uris: 'oss://bucket/path' has not the form 
 has_err "bad.yaml:1:1: master_image is missing; the containers are made of it"
 has_err "bad.yaml:17:14: worker_spec and resource_id are both given; a quota has worker_cpu and worker_memory instead of worker_spec"
 has_err "bad.yaml:16:14: a quota needs master_cpu and master_memory; ..."
-has_err "bad.yaml:20:...: env: 'A' is no variable with a text of one line"
+has_err "bad.yaml:20:...: env: 'A' is no variable with a text of one line; write NAME: \"value\""
 # a request that is too large is told before anything is written; upload is one line of job.sh, and YAML's block texts end with a line break
 { cat dlc.yaml && printf 'advanced_settings: %s\n' "$(printf '%070000d' 0)"; } >large.yaml
 run crank submit tiny.yaml -b large.yaml --dry-run --no-check

@@ -103,7 +103,7 @@ has_err "...min_replicas is 3 and max_replicas 2; the first is the smaller one"
 { echo "backend: pytorchjob" && echo "$keys" && echo "min_replicas: 1"; } >bad.yaml
 run crank submit tiny.yaml -b bad.yaml
 ends 2
-has_err "...nodes is 2 and lies not between min_replicas and max_replicas"
+has_err "...nodes is 2 and lies not between min_replicas and max_replicas, 1 and 1; with these it is the number of pods at the start"
 # args as a text: quotes are a shell's, but no shell runs in a pod
 { echo "backend: pytorchjob" && echo "$keys" | grep -v '^args' && printf 'args: >\n  --set=train_config.lanes=8\n  --set "model_dir=a b" --threads \\"\n'; } >kube.yaml
 run crank submit tiny.yaml -b kube.yaml --dry-run --no-check

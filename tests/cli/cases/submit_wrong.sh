@@ -256,6 +256,60 @@ ends 0
 grep -q ' --model_dir m$SLURM_ARRAY_TASK_ID --continue_train &$' crank_2*/job.sbatch || fail "$(cat crank_2*/job.sbatch)"
 rm -rf crank_2*
 
+# ---- a cluster that gives no answer is asked once for a list; what is no record of a job is passed over ----
+rm -rf jobs crank_2* held_2*
+backend local >b.yaml
+for i in 1 2 3; do
+    mkdir -p "hang$i"
+    (cd "hang$i" && cp ../tiny.yaml ../b.yaml . && crank submit tiny.yaml -b b.yaml --no-check --dry-run >"$out" 2>"$err" && cd crank_2* && echo $i >.answer &&
+        printf 'echo x >>"%s/asked.%s"\nexec sleep 1000\n' "$PWD/../.." $i >.jobs.sh) || fail "hang$i"
+done
+echo garbage >jobs/one.json
+echo '{"id": 5, "folder": [], "backend": null}' >jobs/two.json
+run timeout 100 crank jobs list --timeout 1
+ends 0
+[ "$(grep -c '  crank_.*  local  *unknown  ' "$out")" -eq 3 ] || fail "$(cat "$out")"
+[ "$(grep -c . "$out")" -eq 4 ] || fail "$(cat "$out")"
+[ "$(cat asked.* | wc -l)" -eq 1 ] || fail "the cluster was asked again"
+run timeout 100 crank jobs show last --timeout 1
+ends 0
+has_err "...the client gave no answer within 1 s (--timeout gives more time)"
+# Ctrl-C ends a list
+rm asked.*
+env --default-signal=INT crank jobs list >"$out" 2>"$err" &
+pid=$!
+until [ -s "$(ls asked.* 2>/dev/null | head -n 1)" ]; do sleep 0.05; done
+kill -INT $pid
+code=0
+wait $pid || code=$?
+[ $code -eq 1 ] || fail "exit code $code"
+has_err "...stopped by a signal..."
+rm -rf hang* jobs
+
+# ---- hosts: users and ports in names, the client and its version ----
+{ backend hosts && printf 'start: mpich\nhosts: [me@host0, "host1:22", host2]\nnodes: 2\n'; } >b.yaml
+try --dry-run
+ends 2
+has_err "b.yaml:6:9: hosts: 'me@host0' names a user, and the ranks look for each other by this name; ..."
+has_err "b.yaml:6:19: hosts: 'host1:22' is no name of a host; write a name or an address, without a port"
+has_err "b.yaml:7:8: nodes is 2, and there are 3 hosts; leave nodes out"
+printf '#!/bin/sh\n[ "$1" != -V ] || echo "OpenSSH_9.2p1" >&2\n' >bin/ssh
+chmod +x bin/ssh
+{ backend hosts && printf 'start: shh\nhosts: [host0, me@host1]\n'; } >b.yaml
+try --dry-run
+ends 2
+has_err "b.yaml:5:8: start is 'shh' and must be ssh, none, mpich or openmpi"
+sed -i s/shh/ssh/ b.yaml
+try --dry-run
+ends 0
+has_out "client: .../bin/ssh, OpenSSH_9.2p1"
+rm -rf crank_2*
+echo 'ssh: /no/ssh' >>b.yaml
+try
+ends 2
+has_err "b.yaml:5:8: the client '/no/ssh' is not on PATH, and job.sh calls it; install it or extend PATH"
+rm bin/ssh
+
 # ---- the commit of the config's repository is kept ----
 if command -v git >/dev/null; then
     mkdir repo
