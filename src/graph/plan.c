@@ -16,14 +16,18 @@ int64_t cr_ld(const cr_node *n) {
 }
 
 /* choose_tile: the buffers of a tile may take three quarters of a core's second-level cache; see
- * docs/design/graph.md. No result depends on the size of a tile. */
+ * docs/design/graph.md. The tile unit multiplies faster than weights and their gradients come from
+ * the third level, so there a tile has as many rows as it can. No result depends on the size of a
+ * tile. */
 static int64_t choose_tile(const cr_plan *p) {
+    bool parts = cr_products_parts((cr_products)p->g->products) > 0;
+    if (parts && cr_kern->gemm_units) return CR_MAX_TILE;
     int64_t per_row = p->spaces[0].work * (int64_t)sizeof(float);
-    int64_t rows = per_row > 0 ? cr_cpu_l2() / 4 * 3 / per_row : 256;
+    int64_t rows = per_row > 0 ? cr_cpu_l2() / 4 * 3 / per_row : CR_MAX_TILE;
     if (rows < 56) rows = 56;
     /* whole blocks of the matrix kernel; of the tile unit where products take BF16 parts */
-    int64_t block = cr_products_parts((cr_products)p->g->products) ? CR_BF16_BLOCK : 14;
-    rows = rows > 256 ? 256 : rows < block ? block : rows;
+    int64_t block = parts ? CR_BF16_BLOCK : 14;
+    rows = rows > CR_MAX_TILE ? CR_MAX_TILE : rows < block ? block : rows;
     return rows / block * block;
 }
 

@@ -82,26 +82,26 @@ static int64_t units(int64_t n, int64_t K, int parts) {
 
 int64_t cr_gemm_bf16_scratch(int64_t M, int64_t K, int parts) {
     int64_t kc = K < BF16_KC ? K : BF16_KC, most = bf16_tile_rows(parts);
-    /* a block of A: as rounded floats, or as units for the tile unit with two blocks of C */
+    /* a block of A: as rounded floats, or as units for the tile unit with three blocks of C */
     int64_t rows = (M < BF16_MC ? M : BF16_MC) * (bf16_blocks(kc) * CR_BF16_BLOCK + 16) * parts;
-    int64_t tiles = units(M < most ? M : most, kc, parts) + 2048 + 16;
+    int64_t tiles = units(M < most ? M : most, kc, parts) + 3072 + 16;
     return rows > tiles ? rows : tiles;
 }
 
 int64_t cr_gemm_bf16_tn_scratch(int64_t M, int64_t N, int64_t K, int parts) {
     int64_t kc = K < TN_KC ? K : TN_KC, mt = M < BF16_MT ? M : BF16_MT;
     /* B packed and some columns of A as floats; B packed and A in pairs;
-     * or the units of both, two blocks of C and a unit per part */
+     * or the units of both, three blocks of C and a unit per part */
     int64_t k_all = bf16_blocks(kc) * CR_BF16_BLOCK, B = units(N, kc, parts);
     int64_t rows = B + k_all * mt * parts, pairs = B + k_all / 2 * PAIRS_LD(M);
-    int64_t tiles = B + units(M, kc, parts) + 2048 + 3 * BF16_UNIT + 16;
+    int64_t tiles = B + units(M, kc, parts) + 3072 + 3 * BF16_UNIT + 16;
     if (rows < pairs) rows = pairs;
     return rows > tiles ? rows : tiles;
 }
 
 int64_t cr_gemm_units_scratch(int64_t M, int64_t K, int parts) {
     int64_t most = bf16_tile_rows(parts);
-    return units(M < most ? M : most, K, parts) + 2048 + 3 * BF16_UNIT + 16;
+    return units(M < most ? M : most, K, parts) + 3072 + 3 * BF16_UNIT + 16;
 }
 
 const char *cr_kern_order(cr_cpu_level level) {

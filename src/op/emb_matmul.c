@@ -9,9 +9,8 @@
  * Backward, per block: rows of dy are summed per code (s), then dW = s^T e and de = s W, with e the
  * distinct rows of x. de goes to the first row of each code.
  *
- * With BF16 parts all three products round their inputs, so the sums of dy are rounded once, not
- * their terms. There a block that is not shared is added by gather_sum too: the product's own
- * addition treats denormals in another way, and the bits must be the same.
+ * Only for products of floats: with BF16 parts the tile unit multiplies all rows in less time than
+ * gathering takes (docs/design/bf16.md).
  *
  * All rows of a lane are computed at once, in strips of columns: a strip of the products, or of dy,
  * stays in the second-level cache while all blocks use it.
@@ -35,8 +34,7 @@ typedef struct em {
     int64_t K, N;
     bool bias; /* there is a bias: in[3] */
     bool relu;
-    int parts; /* BF16 parts of the inputs of products; 0: FP32 */
-    int n;     /* number of blocks: those of the codes from column `first` on */
+    int n; /* number of blocks: those of the codes from column `first` on */
     int first;
     const cr_block *blocks;
     int64_t from;       /* x is the columns [from, from + K) of the looked-up row */
@@ -46,36 +44,9 @@ typedef struct em {
 
 enum { IN_X, IN_CODES, IN_W, IN_B };
 
-/* Floats of packed weights: of a panel of K rows; of a whole matrix; from the start of a panel to
- * its row k (a multiple of CR_BF16_BLOCK). */
-static int64_t panel(const em *a, int64_t K) {
-    return a->parts ? cr_gemm_bf16_panel(K, a->parts) : cr_gemm_panel(K);
-}
-static int64_t pack_size(const em *a, int64_t K, int64_t N) {
-    return cr_gemm_panels(N) * panel(a, K);
-}
-static int64_t rows_of(const em *a, int64_t k) {
-    return panel(a, k);
-}
-
-/* Floats of scratch that the products need. */
-static int64_t nn_scratch(const em *a, int64_t rows) {
-    int64_t K = a->max_width > STRIP ? a->max_width : STRIP;
-    return a->parts ? cr_gemm_bf16_scratch(rows, K, a->parts) : 0;
-}
-static int64_t tn_scratch(const em *a, int64_t rows) {
-    return a->parts ? cr_gemm_bf16_tn_scratch(STRIP, a->max_width, rows, a->parts)
-                    : cr_gemm_tn_scratch(STRIP, a->max_width, rows);
-}
-
-static void product(const em *a, float *C, int64_t ldc, const float *A, int64_t lda,
-                    const float *packed, int64_t M, int64_t N, int64_t K, int flags,
-                    const float *bias, float *scratch) {
-    if (a->parts)
-        cr_kern->gemm_bf16(C, ldc, A, lda, (const uint32_t *)(const void *)packed, M, N, K, flags,
-                           bias, a->parts, scratch);
-    else
-        cr_kern->gemm(C, ldc, A, lda, packed, M, N, K, flags, bias);
+/* Floats of the packed weights of a whole matrix. */
+static int64_t pack_size(int64_t K, int64_t N) {
+    return cr_gemm_panels(N) * cr_gemm_panel(K);
 }
 
 static void infer(cr_node *n) {
@@ -91,16 +62,16 @@ static void infer(cr_node *n) {
     for (int i = 0; i < a->n; i++) {
         int64_t w = a->blocks[i].width;
         a->fwd[i] = n->pack;
-        n->pack += cr_up16(pack_size(a, w, a->N));
+        n->pack += cr_up16(pack_size(w, a->N));
         a->bwd[i] = n->pack;
-        n->pack += cr_up16(pack_size(a, a->N, w));
+        n->pack += cr_up16(pack_size(a->N, w));
         a->max_width = w > a->max_width ? w : a->max_width;
     }
     n->n_prepare = 2 * a->n;
     /* forward: the first rows, the distinct rows of a block, the products and where they begin;
      * backward: the order and the segments, the distinct rows, the sums, the gradients */
-    int64_t both = nn_scratch(a, 1 << 20) + tn_scratch(a, 1 << 20);
-    n->scratch = PRODUCT + GRADS + both + ROWS * STRIP + 8 * a->n + 256;
+    int64_t tn = cr_gemm_tn_scratch(STRIP, a->max_width, 1 << 20);
+    n->scratch = PRODUCT + GRADS + tn + 8 * a->n + 256;
     n->scratch_row = 2 * a->n + 2 * a->max_width + STRIP + NR;
 }
 
@@ -112,10 +83,7 @@ static void prepare(const cr_node *n, float *packed, int64_t item, bool train) {
     if (back && !(train && b->grad)) return;
     float *to = packed + (back ? a->bwd : a->fwd)[item / 2];
     int64_t K = back ? a->N : b->width, N = back ? b->width : a->N, panels = cr_gemm_panels(N);
-    if (a->parts)
-        cr_kern->gemm_bf16_pack((uint32_t *)(void *)to, W, a->K, !back, K, N, 0, panels, a->parts);
-    else
-        cr_kern->gemm_pack(to, W, a->K, !back, K, N, 0, panels);
+    cr_kern->gemm_pack(to, W, a->K, !back, K, N, 0, panels);
 }
 
 /* Takes n floats from the thread's scratch. */
@@ -142,24 +110,8 @@ typedef struct strip {
     int i0, i1;
 } strip;
 
-/* A block that is not shared: y = x W^T, or y += x W^T. */
-static void add_own(const em *a, float *y, int64_t ld, const float *x, int64_t ldx,
-                    const float *packed, int64_t rows, int64_t N, int64_t K, int flags,
-                    const float *bias, float *own, float *nn) {
-    static const int32_t order[ROWS] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13,
-                                        14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27,
-                                        28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41,
-                                        42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55};
-    if (!a->parts) {
-        product(a, y, ld, x, ldx, packed, rows, N, K, flags, bias, nn);
-        return;
-    }
-    product(a, own, N, x, ldx, packed, rows, N, K, 0, NULL, nn);
-    cr_kern->gather_sum(y, ld, (const float *const *)&own, N, order, 1, rows, N, 1, flags, bias);
-}
-
 static void add_blocks(const cr_node *n, const cr_tile *t, strip s, const int64_t *u,
-                       const float *const *px, float *own, float *nn) {
+                       const float *const *px) {
     const em *a = n->attr;
     const cr_node *in = n->in[IN_X], *codes = n->in[IN_CODES];
     int64_t ld = cr_ld(n), ldx = cr_ld(in), ldk = cr_ld(codes);
@@ -181,9 +133,10 @@ static void add_blocks(const cr_node *n, const cr_tile *t, strip s, const int64_
                 cr_kern->gather_sum(y, ld, px + i, s.nb, code + i, ldk, rows, s.nb, k - i, flags,
                                     bias);
             else
-                add_own(a, y, ld, x + a->blocks[i].off, ldx,
-                        cr_packed(t, n) + a->fwd[i] + s.n0 / NR * panel(a, a->blocks[i].width),
-                        rows, s.nb, a->blocks[i].width, flags, bias, own, nn);
+                cr_kern->gemm(y, ld, x + a->blocks[i].off, ldx,
+                              cr_packed(t, n) + a->fwd[i] +
+                                  s.n0 / NR * cr_gemm_panel(a->blocks[i].width),
+                              rows, s.nb, a->blocks[i].width, flags, bias);
             i = k;
         }
     }
@@ -191,14 +144,14 @@ static void add_blocks(const cr_node *n, const cr_tile *t, strip s, const int64_
 
 /* Computes the products of a strip for those of the blocks [s.i0, s.i1) that are shared. */
 static void products(const cr_node *n, const cr_tile *t, strip s, const int64_t *u, float *const *e,
-                     const float **px, float *p, float *nn) {
+                     const float **px, float *p) {
     const em *a = n->attr;
     for (int i = s.i0; i < s.i1; i++) {
         int64_t w = a->blocks[i].width;
         if (u[i] == t->n_rows) continue;
         px[i] = p;
-        product(a, p, s.nb, e[i], w, cr_packed(t, n) + a->fwd[i] + s.n0 / NR * panel(a, w), u[i],
-                s.nb, w, 0, NULL, nn);
+        cr_kern->gemm(p, s.nb, e[i], w, cr_packed(t, n) + a->fwd[i] + s.n0 / NR * cr_gemm_panel(w),
+                      u[i], s.nb, w, 0, NULL);
         p += u[i] * s.nb;
     }
 }
@@ -214,7 +167,7 @@ static void forward(const cr_node *n, cr_tile *t) {
     const float **px = (const float **)(void *)take(&at, 2 * a->n);
     float **e = (float **)(void *)take(&at, 2 * a->n);
     int32_t *first = (int32_t *)(void *)take(&at, R);
-    float *p = take(&at, p_room), *own = take(&at, ROWS * STRIP), *nn = take(&at, nn_scratch(a, R));
+    float *p = take(&at, p_room);
     /* as many blocks at a time as the room for distinct rows and products allows */
     for (strip s = {0}; s.i0 < a->n; s.i0 = s.i1) {
         int64_t used = 0, total = 0;
@@ -233,8 +186,8 @@ static void forward(const cr_node *n, cr_tile *t) {
         nb = nb > STRIP ? STRIP : nb;
         for (s.n0 = 0; s.n0 < a->N; s.n0 += nb) {
             s.nb = a->N - s.n0 < nb ? a->N - s.n0 : nb;
-            products(n, t, s, u, e, px, p, nn);
-            add_blocks(n, t, s, u, px, own, nn);
+            products(n, t, s, u, e, px, p);
+            add_blocks(n, t, s, u, px);
         }
     }
     float *before = cr_before(t, n), *y = cr_val(t, n);
@@ -246,11 +199,9 @@ static void forward(const cr_node *n, cr_tile *t) {
 
 /* ---- shifted: y = before + (x' - x) W over the columns that differ ---- */
 
-/* Rounded inputs of products (BF16) would make the product of a difference something else than the
- * difference of products. */
 static int64_t shift_scratch(const cr_node *n) {
     const em *a = n->attr;
-    return a->parts ? -1 : cr_up16(ROWS * a->max_width) + 64;
+    return cr_up16(ROWS * a->max_width) + 64;
 }
 static int64_t shift_kept(const cr_node *n) {
     return n->width;
@@ -293,8 +244,8 @@ static void shift(const cr_node *n, cr_tile *t) {
             memcpy(y + r * ld, cr_before_of(t, n, r0 + r), (size_t)a->N * sizeof(float));
         for (int i = 0; i < a->n; i++)
             if (differences(n, t, &a->blocks[i], r0, rows, d))
-                product(a, y, ld, d, a->blocks[i].width, cr_packed(t, n) + a->fwd[i], rows, a->N,
-                        a->blocks[i].width, CR_GEMM_ADD, NULL, NULL);
+                cr_kern->gemm(y, ld, d, a->blocks[i].width, cr_packed(t, n) + a->fwd[i], rows, a->N,
+                              a->blocks[i].width, CR_GEMM_ADD, NULL);
         for (int64_t r = 0; a->relu && r < rows; r++)
             cr_kern->relu(y + r * ld, y + r * ld, a->N);
     }
@@ -330,7 +281,7 @@ typedef struct back {
     int32_t *first;
     int32_t *order, *seg; /* [block][R], [block][R + 1] */
     float **de, **e;
-    float *s, *nn, *tn;
+    float *s, *tn;
 } back;
 
 /* Computes dW of a strip, and the strip's part of de. */
@@ -354,14 +305,12 @@ static void back_strip(const cr_node *n, const cr_tile *t, const back *b, int64_
             lde = w;
         }
         float *dW = w_grad ? cr_param_grad(t, n->in[IN_W]) + n0 * a->K + k->off - a->from : NULL;
-        if (w_grad && a->parts)
-            cr_kern->gemm_bf16_tn(dW, a->K, s, lds, e, lde, nb, w, u, acc, a->parts, b->tn);
-        else if (w_grad)
-            cr_kern->gemm_tn(dW, a->K, s, lds, e, lde, nb, w, u, acc, b->tn);
+        if (w_grad) cr_kern->gemm_tn(dW, a->K, s, lds, e, lde, nb, w, u, acc, b->tn);
         for (int64_t c = 0; x_grad && k->grad && c < w; c += NR)
-            product(a, b->de[i] + c, w, s, lds,
-                    cr_packed(t, n) + a->bwd[i] + c / NR * panel(a, a->N) + rows_of(a, n0), u,
-                    w - c < NR ? w - c : NR, nb, n0 > 0 ? CR_GEMM_ACC : 0, NULL, b->nn);
+            cr_kern->gemm(b->de[i] + c, w, s, lds,
+                          cr_packed(t, n) + a->bwd[i] + c / NR * cr_gemm_panel(a->N) +
+                              cr_gemm_panel(n0),
+                          u, w - c < NR ? w - c : NR, nb, n0 > 0 ? CR_GEMM_ACC : 0, NULL);
     }
 }
 
@@ -445,8 +394,7 @@ static void backward(const cr_node *n, cr_tile *t) {
     b.order = (int32_t *)(void *)take(&at, a->n * R);
     b.seg = (int32_t *)(void *)take(&at, a->n * (R + 1));
     b.s = take(&at, R * STRIP);
-    b.nn = take(&at, nn_scratch(a, R));
-    b.tn = take(&at, tn_scratch(a, R));
+    b.tn = take(&at, cr_gemm_tn_scratch(STRIP, a->max_width, R));
     for (b.i0 = 0; b.i0 < a->n; b.i0 = b.i1) {
         next_blocks(n, t, &b, at, room);
         for (int64_t n0 = 0; n0 < a->N; n0 += STRIP) {
@@ -486,10 +434,10 @@ static bool find_blocks(em *a, const cr_node *codes, int64_t K) {
 }
 
 cr_node *cr_emb_matmul(cr_graph *g, cr_node *x, cr_node *W, cr_node *b, bool relu) {
-    em a = {.bias = b != NULL, .relu = relu, .parts = cr_products_parts((cr_products)g->products)};
+    em a = {.bias = b != NULL, .relu = relu};
     int64_t K = x->width;
     x = cr_slice_of(x, &a.from);
-    bool can = x->op == &cr_op_lookup && g->products != CR_PRODUCTS_FP16;
+    bool can = x->op == &cr_op_lookup && g->products == CR_PRODUCTS_FP32;
     cr_node *codes = can ? cr_codes(g, x) : NULL;
     if (!codes || !find_blocks(&a, codes, K)) return NULL;
     a.fwd = CR_NEW_N(&g->arena, int64_t, a.n);

@@ -114,7 +114,7 @@ typedef struct job {
     const float *bias; /* or the mask: rows of it lie C.ld apart */
     cr_units C;
     int64_t all; /* rows of C in all */
-    float *sums; /* two blocks of C */
+    float *sums; /* three blocks of C */
     char *tmp;   /* a unit per part, when C is wanted turned but not in pairs */
 } job;
 
@@ -188,67 +188,91 @@ CR_INLINE out out_of(const int parts, const job *j, int64_t m, int64_t n, const 
     return o;
 }
 
-CR_INLINE void load_sums(const char *c, int64_t ld) {
-    TILE_LOAD(0, c, ld);
-    TILE_LOAD(1, c + 64, ld);
-    TILE_LOAD(2, c + 16 * ld, ld);
-    TILE_LOAD(3, c + 16 * ld + 64, ld);
+/* load_sums and store_sums move a block of C between the tiles and 32 x 32 floats. */
+CR_INLINE void load_sums(const char *c) {
+    TILE_LOAD(0, c, 128);
+    TILE_LOAD(1, c + 64, 128);
+    TILE_LOAD(2, c + 2048, 128);
+    TILE_LOAD(3, c + 2048 + 64, 128);
 }
-CR_INLINE void store_sums(char *c, int64_t ld) {
-    TILE_STORE(0, c, ld);
-    TILE_STORE(1, c + 64, ld);
-    TILE_STORE(2, c + 16 * ld, ld);
-    TILE_STORE(3, c + 16 * ld + 64, ld);
+CR_INLINE void store_sums(char *c) {
+    TILE_STORE(0, c, 128);
+    TILE_STORE(1, c + 64, 128);
+    TILE_STORE(2, c + 2048, 128);
+    TILE_STORE(3, c + 2048 + 64, 128);
     FENCE;
 }
 
-CR_INLINE void product(const int parts, const job *j) {
-    const bool units = j->C.rows || j->C.pairs || j->C.turned;
+/* A block of C that is added to, on its way to s (32 x 32 floats): two rows in each of 16 steps. */
+typedef struct in {
+    const float *f;
+    float *s;
+    int64_t ld, n_rows, columns;
+    int step;
+} in;
+
+/* fetch does n steps, or as many as there are. What else is in s adds to sums that finish leaves
+ * out. */
+CR_INLINE void fetch(in *i, int n) {
+    for (int end = i->step + n < MB / 2 ? i->step + n : MB / 2; i->step < end; i->step++)
+        for (int64_t r = 2 * i->step; r < 2 * i->step + 2 && r < i->n_rows; r++)
+            row_store(i->s + 32 * r, row_load(i->f + r * i->ld, i->columns), 32);
+}
+
+/* product computes C block by block. While the tiles of a block are multiplied, the block before it
+ * is finished and, when C is added to, the block behind it is fetched: loads and stores of tiles
+ * wait, and rows of C that begin anywhere make them five times as slow. So the three blocks have
+ * three places. */
+CR_INLINE void product(const int parts, const bool add, const job *j) {
     const int steps = MB / 2 + (j->C.turned ? 8 * parts : 0);
     const int some = (int)((steps + j->blocks - 1) / j->blocks);
-    const int64_t ldc = j->C.ld;
-    out o = {0};
-    float *s = j->sums;
-    for (int64_t n = 0; n < j->N; n += NR)
-        for (int64_t m = 0; m < j->M; m += MB) {
-            const char *a = j->A + m / MB * j->row, *b = j->B + n / NR * j->panel;
-            const out next = out_of(parts, j, m, n, s);
-            const bool whole = next.n_rows == MB && next.columns == NR;
-            if (!(j->flags & CR_GEMM_ACC)) {
-                TILE_ZERO(0);
-                TILE_ZERO(1);
-                TILE_ZERO(2);
-                TILE_ZERO(3);
-            } else if (whole) {
-                load_sums((const char *)next.f, ldc * 4);
-            } else { /* what else is in s adds to sums that finish leaves out */
-                for (int64_t r = 0; r < next.n_rows; r++)
-                    memcpy(s + 32 * r, next.f + r * ldc, (size_t)next.columns * sizeof(float));
-                FENCE;
-                load_sums((const char *)s, 128);
-            }
-            for (int64_t k = 0; k < j->blocks; k++, a += parts * UNIT, b += parts * UNIT) {
-                block(parts, a, b);
-                finish(parts, &o, some);
-            }
-            finish(parts, &o, steps);
-            if (whole && !units && !(j->flags & ~CR_GEMM_ACC)) {
-                store_sums((char *)next.f, ldc * 4);
-                continue;
-            }
-            store_sums((char *)s, 128);
-            o = next;
-            s = s == j->sums ? j->sums + 1024 : j->sums;
+    const int64_t mb = (j->M + MB - 1) / MB, n_blocks = mb * ((j->N + NR - 1) / NR);
+    out last = {0}, now = out_of(parts, j, 0, 0, j->sums);
+    in next = {
+        .f = now.f, .s = j->sums, .ld = now.ld, .n_rows = now.n_rows, .columns = now.columns};
+    if (add) fetch(&next, MB / 2);
+    for (int64_t i = 0; i < n_blocks; i++) {
+        const char *a = j->A + i % mb * j->row, *b = j->B + i / mb * j->panel;
+        out then = {0};
+        next.step = MB / 2;
+        if (i + 1 < n_blocks) {
+            float *s = j->sums + (i + 1) % 3 * 1024;
+            then = out_of(parts, j, (i + 1) % mb * MB, (i + 1) / mb * NR, s);
+            if (add) next = (in){then.f, s, then.ld, then.n_rows, then.columns, 0};
         }
-    finish(parts, &o, steps);
+        FENCE;
+        if (add) {
+            load_sums((const char *)now.s);
+        } else {
+            TILE_ZERO(0);
+            TILE_ZERO(1);
+            TILE_ZERO(2);
+            TILE_ZERO(3);
+        }
+        for (int64_t k = 0; k < j->blocks; k++, a += parts * UNIT, b += parts * UNIT) {
+            block(parts, a, b);
+            finish(parts, &last, some);
+            if (add) fetch(&next, some);
+        }
+        finish(parts, &last, steps);
+        if (add) fetch(&next, MB / 2);
+        store_sums((char *)j->sums + i % 3 * 4096);
+        last = now;
+        now = then;
+    }
+    finish(parts, &last, steps);
     FENCE;
 }
 
 static void any_product(int parts, const job *j) {
-    switch (parts) {
-    case 1: product(1, j); return;
-    case 2: product(2, j); return;
-    default: product(3, j); return;
+    const bool add = j->flags & CR_GEMM_ACC;
+    switch (parts + 3 * add) {
+    case 1: product(1, false, j); return;
+    case 2: product(2, false, j); return;
+    case 3: product(3, false, j); return;
+    case 4: product(1, true, j); return;
+    case 5: product(2, true, j); return;
+    default: product(3, true, j); return;
     }
 }
 
@@ -264,7 +288,7 @@ static NOINLINE void gemm(const cr_units *C, const cr_units *A, const char *pack
                           float *scratch) {
     float *sums = (float *)(void *)aligned(scratch);
     const bool floats = !A->rows && !C->rows && !C->pairs && !C->turned;
-    char *tmp = (char *)(sums + 2048), *units = floats ? tmp : tmp + 3 * UNIT;
+    char *tmp = (char *)(sums + 3072), *units = floats ? tmp : tmp + 3 * UNIT;
     const int64_t most = bf16_tile_rows(parts), step = floats ? BF16_KC : K;
     job j = {.panel = cr_gemm_bf16_panel(K, parts) * 4,
              .N = N,
@@ -300,7 +324,7 @@ static const char *side(const cr_units *x, const uint32_t *there, bool turn, cha
 static NOINLINE void gemm_tn(float *C, int64_t ldc, const cr_units *A, const cr_units *B, int64_t M,
                              int64_t N, int64_t K, int flags, int parts, float *scratch) {
     float *sums = (float *)(void *)aligned(scratch);
-    char *tmp = (char *)(sums + 2048), *a = tmp + 3 * UNIT;
+    char *tmp = (char *)(sums + 3072), *a = tmp + 3 * UNIT;
     job j = {.M = M, .N = N, .C = {.f = C, .ld = ldc}, .all = M, .sums = sums};
     for (int64_t k = 0; k < K; k += TN_KC) {
         int64_t kc = K - k < TN_KC ? K - k : TN_KC;

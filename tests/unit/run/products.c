@@ -273,7 +273,9 @@ TEST(every_model) {
             if (w != RATE_3 || is_long)
                 fprintf(stderr, "%s, %s: at most %.1e, median %.1e\n", ways[w][0], fields[k],
                         most(w, k), quantile(w, k, 0.5));
-        CHECK(most(BF16X3, k) < 1e-4 || most(BF16X3, k) < 2 * any);
+        /* where a small change grows (mask_net: a rate of 1 + 1e-5 moves a step by 2.4e-4), two
+         * small changes of one size end within a small factor of each other */
+        CHECK(most(BF16X3, k) < 1e-4 || most(BF16X3, k) < 3 * any);
         CHECK(most(BF16X6, k) < 1e-6 || most(BF16X6, k) < 2 * any);
         /* as with other sums, many models reach the end without a changed sign */
         CHECK(quantile(BF16X6, k, 0.25) < 1e-7);
