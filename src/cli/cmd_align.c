@@ -102,6 +102,7 @@ static cr_code read_log(cr_arena *a, const char *path, const char *key, cr_align
         cr_buf_init(&text);
         code = cr_file_read_any(file, MAX_LOG, &text, err);
         if (code == CR_OK) cr_align_read(a, text.data, text.n, key, out);
+        out->empty = text.n == 0;
         cr_buf_clear(&text);
     }
     /* A run whose log has no evaluations may have their results. */
@@ -450,7 +451,8 @@ static cr_code take_flags(cr_ui *ui, const args *opt, comparison *c) {
     return CR_OK;
 }
 
-static cr_code no_loss(cr_ui *ui, const char *path, const char *key) {
+static cr_code no_loss(cr_ui *ui, const char *path, bool empty, const char *key) {
+    if (empty) return cr_ui_wrong(ui, "%s is empty; there is nothing to compare", path);
     if (key)
         return cr_ui_wrong(ui, "%s has no value named '%s'; --key names one as the log has it",
                            path, key);
@@ -463,11 +465,17 @@ static cr_code no_loss(cr_ui *ui, const char *path, const char *key) {
 /* Finds out what there is to compare. What was asked for must be there; without a wish, a loss or
  * a metric. */
 static cr_code check_logs(cr_ui *ui, const args *opt, comparison *c) {
+    for (int i = 0; i < 2; i++)
+        if (c->log[i].cut)
+            cr_diag_add(&ui->diag, CR_SEV_WARN, CR_OK, (cr_loc){c->path[i], 0, 0},
+                        "the file ends behind a number, without the end of a line; if it was cut "
+                        "off, its last value is wrong");
     int lacks = c->log[0].loss.n == 0 ? 0 : c->log[1].loss.n == 0 ? 1 : -1, common = 0;
     for (int i = 0; i < c->log[0].n_metrics; i++)
         common += cr_align_metric(&c->log[1], c->log[0].metrics[i].name) != NULL;
     bool must_loss = !c->metric || opt->key || common == 0;
-    if (c->loss && lacks >= 0 && must_loss) return no_loss(ui, c->path[lacks], opt->key);
+    if (c->loss && lacks >= 0 && must_loss)
+        return no_loss(ui, c->path[lacks], c->log[lacks].empty, opt->key);
     if (!c->loss && common == 0)
         return cr_ui_wrong(ui, "%s and %s have no metric of evaluations in common", c->path[0],
                            c->path[1]);

@@ -33,7 +33,7 @@ static void match(const cr_align_curve *r, const cr_align_curve *c, const cr_ali
             const cr_align_point *x = &r->v[i], *y = &c->v[k];
             cr_align_pair p = {x->epoch, order ? i : x->step, x->value, y->value, NAN};
             out->v[out->n++] = p;
-        } else if (o->match != CR_ALIGN_COMMON || order) {
+        } else if (o->match != CR_ALIGN_COMMON) {
             if (side < 0 && out->only_a++ == 0) out->first_a = order ? i : r->v[i].step;
             if (side > 0 && out->only_b++ == 0) out->first_b = order ? k : c->v[k].step;
         }

@@ -36,6 +36,8 @@ typedef struct cr_align_log {
     cr_align_curve loss; /* n 0: none */
     cr_align_curve *metrics;
     int n_metrics, cap;
+    bool empty; /* the caller's: there was no text */
+    bool cut;   /* the text ends in a number and has no line end: digits of it may be missing */
 } cr_align_log;
 /* cr_align_read adds the values of a log to `out`, which is all zero at first: lines of crank
  * (train_log.jsonl, results of evaluations, console), DLLogger and TCAP_DLLogger (file and
@@ -49,7 +51,7 @@ void cr_align_read_end(cr_arena *a, cr_align_log *log);
 /* How values of two curves are paired. */
 typedef enum cr_align_match {
     CR_ALIGN_SAME,     /* by step; a step that only one has is a difference */
-    CR_ALIGN_COMMON,   /* by step; only steps that both have count */
+    CR_ALIGN_COMMON,   /* by step, or in order where there are none; only what both have counts */
     CR_ALIGN_IN_ORDER, /* the first with the first; other lengths are a difference */
 } cr_align_match;
 typedef struct cr_align_opts {

@@ -354,6 +354,7 @@ static const char *record_end(const char *s, const char *end) {
 }
 
 void cr_align_read(cr_arena *a, const char *text, size_t n, const char *key, cr_align_log *out) {
+    if (n && (isdigit((unsigned char)text[n - 1]) || strchr(".-+eE", text[n - 1]))) out->cut = true;
     for (const char *s = text, *end = text + n; s < end;) {
         const char *nl = memchr(s, '\n', (size_t)(end - s)), *line_end = nl ? nl : end;
         while (s < line_end) {

@@ -34,6 +34,25 @@ ends 1
 has_out "  1 steps are only in A, the first is 3"
 has_out "  runs that agree have the same steps; --match common ..."
 run crank align r.log short.log --match common
+ends 0
+# logs without steps: the n-th value with the n-th, and of common ones as many as both have
+printf 'rank : 0  train.loss : 0.70\nrank : 0  train.loss : 0.60\nrank : 0  train.loss : 0.50\n' >plain.log
+head -n 2 plain.log >plain_short.log
+run crank align plain.log plain_short.log
+ends 1
+has_out "  1 values are only in A, the first is 2"
+run crank align plain.log plain_short.log --match common
+ends 0
+has_out "loss: 2 values of train.loss, steps 0 to 1"
+# a log that was cut off in a number, and an empty one
+head -c 81 plain.log >cut.log
+run crank align plain.log cut.log
+ends 1
+has_err "cut.log: warning: the file ends behind a number, without the end of a line; if it was cut off, its last value is wrong"
+: >empty.log
+run crank align plain.log empty.log
+ends 2
+has_err "crank align: empty.log is empty; there is nothing to compare"
 # what cannot be compared
 run crank align r.log
 ends 2
