@@ -521,6 +521,54 @@ static void add_slides(cr_pd *p, cr_conf_node *n, int steps) {
     }
 }
 
+/* As shipped, these models add a small number to probabilities before they take their logarithms,
+ * in the old kind, in the new one, or in both. */
+static const struct {
+    const char *model, *old, *now;
+} epsilons[] = {
+    {"afm", "1e-4", NULL},
+    {"autoint", "1e-4", "1e-4"},
+    {"bst", "1e-4", "1e-4"},
+    {"dcn", "1e-4", "1e-4"},
+    {"dcn_v2", NULL, "1e-4"},
+    {"deep_crossing", "1e-4", NULL},
+    {"deepfefm", NULL, "1e-4"},
+    {"deepfm", "1e-4", "1e-4"},
+    {"difm", NULL, "1e-4"},
+    {"ffm", "1e-4", "1e-4"},
+    {"fgcnn", "1e-4", NULL},
+    {"fibinet", "1e-4", NULL},
+    {"flen", "1e-4", "1e-6"},
+    {"fm", "1e-4", "1e-4"},
+    {"fnn", "1e-4", NULL},
+    {"gatenet", NULL, "1e-4"},
+    {"fat_deepffm", NULL, "1e-4"},
+    {"ncf", "1e-4", "1e-4"},
+    {"nfm", "1e-4", NULL},
+    {"pnn", "1e-4", NULL},
+    {"wide_deep", NULL, "1e-4"},
+    {"xdeepfm", "1e-4", "1e-4"},
+    {"logistic_regression", "1e-4", "1e-4"},
+};
+
+/* Adds it to every log loss of the tree. */
+static void add_epsilons(cr_pd *p, cr_conf_node *n, const char *text) {
+    for (size_t i = 0; i < n->n; i++) {
+        cr_conf_node *v = n->v[i].val;
+        if (v->kind == CR_NODE_SCALAR) continue;
+        add_epsilons(p, v, text);
+        if (n->kind == CR_NODE_MAP && strcmp(n->v[i].key, "binary_cross_entropy") == 0)
+            cr_tree_put(p->doc, v, "epsilon", v->at, cr_tree_scalar(p->doc, text, false, v->at));
+    }
+}
+
+static void put_epsilons(cr_pd *p) {
+    for (size_t i = 0; p->o->compat && i < sizeof epsilons / sizeof *epsilons; i++) {
+        const char *text = p->old ? epsilons[i].old : epsilons[i].now;
+        if (text && strcmp(epsilons[i].model, p->model->name) == 0) add_epsilons(p, p->out, text);
+    }
+}
+
 static cr_code paddle_rewrite(cr_conf_doc *doc, const cr_conf_entry *sign, const cr_dialect_opts *o,
                               cr_diag *diag) {
     if (!cr_conf_find(doc->root, "runner")) {
@@ -547,6 +595,7 @@ static cr_code paddle_rewrite(cr_conf_doc *doc, const cr_conf_entry *sign, const
         p.model->build(&p);
         for (size_t i = 0; p.old && i < sizeof slides / sizeof *slides; i++)
             if (strcmp(slides[i].model, p.model->name) == 0) add_slides(&p, p.out, slides[i].steps);
+        put_epsilons(&p);
         cr_pd_map root = {p.in, "the config"};
         static const char *const top[] = {"mode", "last_epoch", "static_benchmark",
                                           "config_abs_dir"};

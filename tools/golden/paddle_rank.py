@@ -5,7 +5,7 @@ import torch
 from torch.nn import functional as F
 
 from blocks import aware_pairs
-from paddle_nets import BAGS, N, READER, WIDE, Case, bce, block, classes, linear, mlp, new, norm, old, write
+from paddle_nets import BAGS, N, READER, WIDE, Case, bce, block, classes, linear, log_loss, mlp, new, norm, old, write
 
 CASES = {}
 TABLE = "SparseFeatFactors"
@@ -25,6 +25,7 @@ def slots(n, dense):
 
 def case(model, net, hyper, n, dense, rate=0.05, loss=bce, compat=False, factor=1):
     data = 'sparse_slots: "click %s", dense_slots: "%s"' % (" ".join("%d" % (i + 1) for i in range(n)), "dense_feature:%d" % dense if dense else "")
+    loss = log_loss if compat and loss is bce else loss
     CASES[model + ("_compat" if compat else "")] = Case(model, old(model, data, SIZES + hyper, rate=rate), slots(n, dense), net, loss, rate * factor)
 
 

@@ -110,3 +110,15 @@ done
 run crank check tiny.yaml --set 'model_config.losses=[{l2_loss: {label_mean: inf}}]'
 ends 2
 has_err "...label_mean must be finite; leave it out for 0"
+
+# a number added to probabilities: the loss differs a little, and smoothed labels do not go with it
+tiny_config
+tiny_data 640 100
+run crank train tiny.yaml --model_dir plain_loss --set train_config.num_epochs=1
+run crank train tiny.yaml --model_dir eps_loss --set train_config.num_epochs=1 --set 'model_config.losses=[{binary_cross_entropy: {epsilon: 0.05}}]'
+ends 0
+run crank align plain_loss eps_loss --mode loss
+ends 1
+run crank check tiny.yaml --set 'model_config.losses=[{binary_cross_entropy: {epsilon: 0.0001, label_smoothing: 0.1}}]'
+ends 2
+has_err "--set...: epsilon and label_smoothing do not go together; leave one of them out"

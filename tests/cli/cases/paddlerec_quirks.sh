@@ -108,6 +108,11 @@ ends 0
 run crank params ckpt
 no_err "...attention..."
 
+run crank config afm/named.yaml
+ends 0
+grep -q epsilon "$out" && fail "an epsilon without --compat"
+grep -q 'epsilon: 0.0001' ckpt/pipeline.config || fail "no epsilon: $(grep -n -A3 losses ckpt/pipeline.config)"
+
 # scripts that are not part of crank say what to do
 run crank python -u tools/paddle_infer.py --model_dir x
 ends 2
