@@ -139,6 +139,12 @@ static cr_code make_rows(cr_ui *ui, const cr_paddle_run *r) {
         if (cr_paste_labels(x->raw, x->dir, &n, &err) != CR_OK) return cr_ui_fail(ui, &err);
         CR_INFO("%s holds %lld rows, made from the ids and labels in %s", x->dir, (long long)n,
                 x->raw);
+    } else if (x->kind == CR_ROWS_NEWS) {
+        int64_t left_out;
+        if (cr_news_rows(x->raw, x->dir, &x->news, &n, &left_out, &err) != CR_OK)
+            return cr_ui_fail(ui, &err);
+        CR_INFO("%s holds %lld rows, made from the articles in %s; %lld lines have too few others",
+                x->dir, (long long)n, x->raw, (long long)left_out);
     }
     return CR_OK;
 }

@@ -11,10 +11,19 @@ typedef enum cr_paddle_rows_kind {
     CR_ROWS_AS_THEY_ARE, /* they are read as they are */
     CR_ROWS_SESSIONS,    /* user,item,time: a line per user (mind) */
     CR_ROWS_PASTED,      /* ids in *x.txt, labels in *y.txt (autofis) */
+    CR_ROWS_NEWS,        /* articles, and lines that name them (naml) */
 } cr_paddle_rows_kind;
+/* Sizes of rows of news: words of a title and of a text, browsed articles and other candidates of a
+ * row; and the ids that stand for none. */
+typedef struct cr_paddle_news {
+    int64_t title, content, browsed, others;
+    int64_t words, categories, subcategories;
+    bool masks; /* with columns that tell words from padding */
+} cr_paddle_news;
 typedef struct cr_paddle_rows {
     cr_paddle_rows_kind kind;
     const char *raw, *dir; /* the folder of the data, and that of the rows */
+    cr_paddle_news news;
 } cr_paddle_rows;
 
 /* A key of the config with its value, as PaddleRec shows them: runner.train.epochs and 4. */

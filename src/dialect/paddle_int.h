@@ -8,7 +8,7 @@
  *   paddle_envs.c   all keys in one list, which is printed
  *   paddle_model.c  which model is meant
  *   paddle_rank.c, paddle_tasks.c, paddle_pairs.c, paddle_weighed.c, paddle_steps.c,
- *   paddle_match.c, paddle_recall.c  the models: one function each
+ *   paddle_match.c, paddle_recall.c, paddle_news.c  the models: one function each
  *   paddle_runs.c   what `crank run` does, one after the other
  *   paddle_servers.c  training with parameter servers
  *   paddle_tables.c   tables with an accessor, and training day by day
@@ -214,6 +214,7 @@ void cr_pd_subwords(cr_pd *p);  /* words of a text, and the n-grams of each */
 void cr_pd_tree(cr_pd *p);      /* a vector and an item, over a tree of items */
 void cr_pd_texts(cr_pd *p);     /* two texts, with a tab */
 void cr_pd_movies(cr_pd *p);    /* slots of a user and a movie, and the rating */
+void cr_pd_news(cr_pd *p);      /* articles of candidates and browsed ones */
 void cr_pd_pasted(cr_pd *p);    /* ids, and labels of another file */
 void cr_pd_purchases(cr_pd *p); /* click, purchase, and ids of feature_vocabulary */
 
@@ -224,6 +225,9 @@ void cr_pd_deepfefm(cr_pd *p);
 void cr_pd_fat_deepffm(cr_pd *p);
 void cr_pd_aitm(cr_pd *p);
 void cr_pd_autofis(cr_pd *p);
+void cr_pd_naml(cr_pd *p);
+/* cr_pd_news_sizes reads the sizes of a model of news. */
+cr_paddle_news cr_pd_news_sizes(cr_pd *p);
 void cr_pd_escm2(cr_pd *p);
 void cr_pd_afm(cr_pd *p);
 void cr_pd_pnn(cr_pd *p);

@@ -98,6 +98,7 @@ static const cr_pd_model models[] = {
     {"movie_rank", cr_pd_movies, cr_pd_movie_rank, idle_none, "Adam", false, true},
     {"movie_recall", cr_pd_movies, cr_pd_movie_recall, idle_none, "Adam", false, true},
     {"multiview_simnet", cr_pd_titles, cr_pd_simnet, idle_none, "Adam", false, false},
+    {"naml", cr_pd_news, cr_pd_naml, idle_none, "Adam", false, false},
     {"ncf", cr_pd_ratings, cr_pd_ncf, idle_ncf, "Adam", false, false},
     {"nfm", cr_pd_feat, cr_pd_nfm, idle_slots, NULL, true, false},
     {"ple", cr_pd_census, cr_pd_ple, idle_tasks, "Adam", false, false},
@@ -116,13 +117,10 @@ static const cr_pd_model models[] = {
 #define N_MODELS (sizeof models / sizeof *models)
 
 /* Models of PaddleRec that crank does not have. */
-static const char *const others[] = {"bert4rec", "deeprec",  "deepwalk",
-                                     "dmr",      "dpin",     "dselect_k",
-                                     "dsin",     "ensfm",    "fastformer",
-                                     "iprec",    "kim",      "listwise",
-                                     "maml",     "metaheac", "mhcn",
-                                     "naml",     "sign",     "textcnn_pretrain",
-                                     "tisas",    NULL};
+static const char *const others[] = {
+    "bert4rec",         "deeprec", "deepwalk", "dmr",      "dpin", "dselect_k", "dsin", "ensfm",
+    "fastformer",       "iprec",   "kim",      "listwise", "maml", "metaheac",  "mhcn", "sign",
+    "textcnn_pretrain", "tisas",   NULL};
 
 static const char *next_model(const void *ctx, size_t i) {
     (void)ctx;
@@ -187,6 +185,7 @@ static const cr_pd_model *by_keys(const cr_pd *p) {
         {"fibinet", "bilinear_type", "reduction_ratio"},
         {"aitm", "feature_vocabulary", "drop_prob"},
         {"autofis", "grad_c", "grad_mu"},
+        {"naml", "neg_condidate_sample_size", "article_title_size"},
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (has(p, rules[i].a) && has(p, rules[i].b)) return by_name(rules[i].model);

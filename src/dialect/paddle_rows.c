@@ -6,6 +6,7 @@
  *   mind                 user,item,time: <model_save_path>/sessions, a line per user
  *   autofis              ids in *x.txt, labels in *y.txt: <model_save_path>/rows/train and, for an
  *                        evaluation, <infer_load_path>/rows/test
+ *   naml                 articles in article.txt, lines that name them in browse.txt: the same
  *
  * Which data that is follows from hyper-parameters that these models alone have, because the list
  * of runs is made before the model is known.
@@ -26,7 +27,9 @@ cr_paddle_rows cr_pd_rows(cr_pd *p, bool infer) {
     if (p->old) return r;
     if (has(p, "neg_samples", "pow_p")) r.kind = infer ? CR_ROWS_AS_THEY_ARE : CR_ROWS_SESSIONS;
     if (has(p, "grad_c", "grad_mu")) r.kind = CR_ROWS_PASTED;
+    if (has(p, "neg_condidate_sample_size", "article_title_size")) r.kind = CR_ROWS_NEWS;
     if (r.kind == CR_ROWS_AS_THEY_ARE) return r;
+    if (r.kind == CR_ROWS_NEWS) r.news = cr_pd_news_sizes(p);
     const char *save =
         cr_pd_str(p, p->runner, infer ? "infer_load_path" : "model_save_path", false);
     const char *data = cr_pd_str(p, p->runner, infer ? "test_data_dir" : "train_data_dir", false);

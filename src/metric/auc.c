@@ -20,11 +20,16 @@ typedef struct auc_conf {
     cr_conf_base base;
     int64_t thresholds; /* bins of the binned form */
     bool exact; /* only crank has it: true sorts all scores; false is TorchEasyRec's binned AUC */
+    bool candidates;
 } auc_conf;
+#define HELP_CANDIDATES                                                                            \
+    "the classes are candidates: each one's score counts as a row of its own, positive for the "   \
+    "class of the label"
 static const cr_field auc_fields[] = {
     CR_INT(auc_conf, thresholds, 200, 2, 10000000, 0, "bins of the binned form (exact: false)"),
     CR_BOOL(auc_conf, exact, true, CR_F_OURS,
             "count every pair of rows; false: TorchEasyRec's binned form"),
+    CR_BOOL(auc_conf, candidates, false, CR_F_OURS, HELP_CANDIDATES),
     CR_END,
 };
 const cr_msg cr_metric_auc_msg = {
@@ -37,6 +42,7 @@ const cr_msg cr_metric_auc_msg = {
  * and saved. */
 static const cr_field train_auc_fields[] = {
     CR_INT(auc_conf, thresholds, 200, 2, 10000000, 0, "bins"),
+    CR_BOOL(auc_conf, candidates, false, CR_F_OURS, HELP_CANDIDATES),
     CR_END,
 };
 const cr_msg cr_metric_train_auc_msg = {
@@ -50,8 +56,9 @@ const cr_msg cr_metric_train_auc_msg = {
 struct cr_metric {
     int64_t n_rows, n_pos;
     bool exact;
-    cr_rank *rank; /* for the exact form */
-    cr_bins bins;  /* for the binned form */
+    int64_t candidates; /* scores of a row that count by themselves; 0: a row has one */
+    cr_rank *rank;      /* for the exact form */
+    cr_bins bins;       /* for the binned form */
 };
 
 static void auc_free(cr_metric *m) {
@@ -64,7 +71,7 @@ static void auc_free(cr_metric *m) {
 
 static cr_code auc_new(cr_metric **out, const void *conf, int64_t K, cr_err *err) {
     const auc_conf *c = conf;
-    CR_TRY(cr_metric_two_classes("auc", K, err));
+    if (!c->candidates) CR_TRY(cr_metric_two_classes("auc", K, err));
     if (!c->exact && c->thresholds < 2) {
         return cr_fail_at(err, CR_ECONF, cr_conf_at(conf, "thresholds"),
                           "auc.thresholds is %lld; binned AUC needs at least 2",
@@ -72,6 +79,7 @@ static cr_code auc_new(cr_metric **out, const void *conf, int64_t K, cr_err *err
     }
     cr_metric *m = cr_alloc(sizeof *m, "auc");
     m->exact = c->exact;
+    m->candidates = c->candidates && K > 2 ? K : 0;
     if (m->exact) {
         m->rank = cr_alloc(sizeof *m->rank, "auc");
     } else {
@@ -93,19 +101,30 @@ static void auc_reset(cr_metric *m) {
         cr_bins_reset(&m->bins);
 }
 
+static cr_code add(cr_metric *m, float p, bool positive, cr_err *err) {
+    if (isnan(p)) return cr_metric_nan("auc", m->n_rows, err);
+    m->n_pos += positive;
+    m->n_rows++;
+    if (!m->exact) {
+        (positive ? m->bins.n_pos : m->bins.n_neg)[cr_bins_of(&m->bins, p)]++;
+        return CR_OK;
+    }
+    if (m->rank->n_wait == m->rank->cap_wait) CR_TRY(cr_rank_reserve(m->rank, err));
+    cr_rank_add(m->rank, p, positive);
+    return CR_OK;
+}
+
 static cr_code auc_update(cr_metric *m, const cr_metric_in *in, cr_err *err) {
-    const float *score = cr_metric_score(in);
-    for (int64_t i = 0; i < in->n_rows; i++, m->n_rows++) {
-        float p = score[i * in->pred_stride], y = in->label[i];
-        if (isnan(p)) return cr_metric_nan("auc", m->n_rows, err);
-        if (y != 0 && y != 1) return cr_metric_bad_label("auc", m->n_rows, (double)y, 2, err);
-        m->n_pos += y == 1;
-        if (!m->exact) {
-            (y == 1 ? m->bins.n_pos : m->bins.n_neg)[cr_bins_of(&m->bins, p)]++;
-            continue;
-        }
-        if (m->rank->n_wait == m->rank->cap_wait) CR_TRY(cr_rank_reserve(m->rank, err));
-        cr_rank_add(m->rank, p, y == 1);
+    const float *score = m->candidates ? in->pred : cr_metric_score(in);
+    int64_t K = m->candidates ? m->candidates : 2;
+    for (int64_t i = 0; i < in->n_rows; i++) {
+        const float *p = score + i * in->pred_stride;
+        float y = in->label[i];
+        if (!(y >= 0 && y < (float)K) || y != floorf(y))
+            return cr_metric_bad_label("auc", m->n_rows, (double)y, K, err);
+        if (!m->candidates) CR_TRY(add(m, *p, y == 1, err));
+        for (int64_t k = 0; k < m->candidates; k++)
+            CR_TRY(add(m, p[k], k == (int64_t)y, err));
     }
     return CR_OK;
 }

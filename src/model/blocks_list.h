@@ -31,7 +31,10 @@
     X(fields, cr_block_fields_msg)                                                                 \
     X(fm, cr_block_fm_msg)                                                                         \
     X(gate_nu, cr_block_gate_nu_msg)                                                               \
+    X(group_attention, cr_block_group_attention_msg)                                               \
+    X(group_conv, cr_block_group_conv_msg)                                                         \
     X(gru, cr_block_gru_msg)                                                                       \
+    X(interleave, cr_block_interleave_msg)                                                         \
     X(label_attention, cr_block_label_attention_msg)                                               \
     X(layer_norm, cr_block_layer_norm_msg)                                                         \
     X(linear, cr_block_linear_msg)                                                                 \

@@ -50,6 +50,9 @@
     X(gather)                                                                                      \
     X(ge)                                                                                          \
     X(graph_mix)                                                                                   \
+    X(group_near)                                                                                  \
+    X(group_pool)                                                                                  \
+    X(group_spread)                                                                                \
     X(gru)                                                                                         \
     X(l2)                                                                                          \
     X(label)                                                                                       \

@@ -158,6 +158,17 @@ cr_node *cr_ffm(cr_graph *g, cr_node *x, int64_t F, int64_t D);
 /* ffm_mul.c: the same without the sum: x_ij * x_ji for all i < j -> (F (F-1) / 2, D) */
 cr_node *cr_ffm_mul(cr_graph *g, cr_node *x, int64_t F, int64_t D);
 
+/* group.c: a row is G groups of n vectors of D. Each vector with k - 1 others of its group side by
+ * side, the first of the k `first` away -> (G n, k D). */
+cr_node *cr_group_near(cr_graph *g, cr_node *x, int64_t n, int64_t D, int64_t first, int64_t k);
+/* The sums of the vectors, weighted by the softmax of their scores s (G n, H) over the group ->
+ * (G, D); each of H heads has its columns. Vectors whose mask (G n) is 0 are left out; NULL: none
+ * is. */
+cr_node *cr_group_pool(cr_graph *g, cr_node *s, cr_node *x, cr_node *mask, int64_t n, int64_t H,
+                       int64_t D);
+/* x (G, D) -> (G n, D): the vector of each group n times. */
+cr_node *cr_group_spread(cr_graph *g, cr_node *x, int64_t n, int64_t D);
+
 /* interact.c: x is F vectors of D; fm takes those that begin with column `from` */
 cr_node *cr_fm(cr_graph *g, cr_node *x, int64_t from, int64_t F, int64_t D); /* -> D */
 cr_node *cr_pairs(cr_graph *g, cr_node *x, int64_t F, int64_t D);            /* -> F (F-1) / 2 */

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "dialect/dialect.h"
+#include "dialect/paddle.h"
 #include "job/config.h"
 #include "planner/planner.h"
 #include "synth/synth.h"
@@ -174,6 +175,11 @@ CR_CHECKED cr_code cr_log_sessions(const char *log_dir, const char *out_dir, int
  * out_dir/rows.txt. *rows: how many there are, which out_dir/.count says, too. */
 CR_CHECKED cr_code cr_paste_labels(const char *raw_dir, const char *out_dir, int64_t *rows,
                                    cr_err *err);
+
+/* cr_news_rows writes a line for each line of the files browse*.txt, with the articles of
+ * article*.txt that it names, to out_dir/rows.txt. *left_out: lines with too few other articles. */
+CR_CHECKED cr_code cr_news_rows(const char *raw_dir, const char *out_dir, const cr_paddle_news *o,
+                                int64_t *rows, int64_t *left_out, cr_err *err);
 
 /* cr_pair_mask writes a NumPy file with a 1 for each pair of fields whose weight in an autofis
  * checkpoint is not 0, and a 0 for the others. *left of *n pairs have a 1. */

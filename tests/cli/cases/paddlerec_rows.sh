@@ -91,3 +91,64 @@ rm -r output_autofis
 run crank train autofis/config.yaml
 ends 2
 has_err "autofis/config.yaml:...: the data is read as rows of one file, which lie in 'output_autofis/rows/train' and are not there; 'crank run -m' makes them"
+
+# ---- naml ----
+
+# news N DIR: eight articles and N lines; the clicked article has the category of the browsed ones
+news() {
+    awk -v n="$1" -v articles="$2/article.txt" -v lines="$2/browse.txt" '
+    function r(k) { x = (x * 1103515245 + 12345) % 2147483648; return int(x / 65536) % k }
+    BEGIN { x = 5; OFS = "\t"; for (i = 0; i < 8; i++) print "n" i, i % 2, i % 3, r(20) " " r(20), r(20) " " r(20) " " r(20) " " r(20) " " r(20) >articles
+        for (i = 0; i < n; i++) { c = r(2); print "n" 2 * r(4) + c " n" 2 * r(4) + c " unknown", "n" 2 * r(4) + c, "n" 2 * r(4) + 1 - c " n" 2 * r(4) + 1 - c " n1" >lines } }'
+}
+sizes='  article_content_size: 4
+  article_title_size: 3
+  browse_size: 4
+  neg_condidate_sample_size: 2
+  word_dimension: 4
+  category_size: 2
+  sub_category_size: 3
+  category_dimension: 4
+  word_dict_size: 20
+  conv_out_channel_size: 8
+  attention_projection_size: 4'
+config naml "$sizes"
+news 96 naml/train
+news 40 naml/test
+printf 'n1\tn2\tn3\n' >>naml/train/browse.txt
+run crank run -m naml/config.yaml --threads 2
+ends 0
+has_out "... - INFO - epoch: 1 done, auc: 0..., loss:..., epoch time: ... s"
+has_err "...output_naml/rows/train holds 96 rows, made from the articles in naml/train; 1 lines have too few others"
+[ "$(head -n 1 output_naml/rows/train/rows.txt | cut -f 2 | wc -w)" = 7 ] || fail "three candidates and four browsed ones"
+run crank run -m naml/config.yaml --infer
+ends 0
+has_out "... - INFO - epoch: 1 done, auc: 0..., epoch time: ... s"
+run crank run -m naml/config.yaml --compat paddlerec -o runner.epochs=1
+ends 0
+run crank config naml/config.yaml
+ends 0
+cp "$out" naml.yaml
+for n in 1 3; do
+    run crank train naml.yaml --model_dir "${n}_naml" --threads $n
+    ends 0
+done
+same_weights 1_naml 3_naml
+# mistakes
+sed 's/vectors: 3$/vectors: 5/' naml.yaml >wrong.yaml
+run crank train wrong.yaml --model_dir wrong
+ends 2
+has_err "wrong.yaml:...: block 'title_words': 21 vectors are no whole number of groups of 5; correct vectors, or its inputs"
+printf 'n9\t1\tx\t1\t2\n' >>naml/train/article.txt
+run crank run -m naml/config.yaml
+ends bad
+has_err "naml/train/article.txt:9: 'n9...' is not article, category, subcategory, title and text with tabs between them, all but the first whole numbers; correct the line"
+sed -i '$d' naml/train/article.txt
+echo n1 >naml/train/browse.txt
+run crank run -m naml/config.yaml
+ends bad
+has_err "naml/train/browse.txt:1: 'n1' is not browsed articles, the clicked one and others with tabs between them; correct the line"
+rm naml/train/browse.txt
+run crank run -m naml/config.yaml
+ends bad
+has_err "...the folder 'naml/train' has no line with as many other articles as the model reads, 2, in a file browse.txt; its articles are in article.txt"

@@ -60,6 +60,21 @@ TEST(auc_of_two_classes) {
     CHECK(feed(&cr_metric_auc, CONF(auc, "exact: true"), 2, p, y, NULL, 4, 3) == 1);
 }
 
+/* Each candidate is a row: of 2 positives and 4 negatives, 7 pairs of 8 are in order. */
+TEST(auc_of_candidates) {
+    float p[] = {0.2F, 0.5F, 0.3F, 0.4F, 0.15F, 0.45F}, y[] = {1, 0}, bad[] = {1, 3};
+    CHECK_NEAR(feed(&cr_metric_auc, CONF(auc, "exact: true, candidates: true"), 3, p, y, NULL, 2,
+                    1),
+               0.875, 0, 1e-12);
+    const void *c = CONF(auc, "exact: true, candidates: true");
+    cr_metric *m;
+    cr_err err;
+    CHECK_INT(cr_metric_auc.new_(&m, c, 3, &err), CR_OK);
+    cr_metric_in in = {.n_rows = 2, .K = 3, .pred = p, .pred_stride = 3, .label = bad};
+    CHECK_INT(cr_metric_auc.update(m, &in, &err), CR_EDATA);
+    cr_metric_auc.free_(m);
+}
+
 /* More rows and more distinct scores than the waiting block holds, against counting by score. */
 TEST(auc_of_many_rows) {
     enum { N = 500000, LEVELS = 150000 };
@@ -200,5 +215,5 @@ TEST(cleanup) {
 }
 
 TEST_MAIN(CASE(auc), CASE(grouped_auc), CASE(accuracy), CASE(errors), CASE(logloss),
-          CASE(auc_of_two_classes), CASE(auc_of_many_rows), CASE(undefined_is_nan), CASE(refusals),
-          CASE(no_memory), CASE(auc_error), CASE(cleanup))
+          CASE(auc_of_two_classes), CASE(auc_of_candidates), CASE(auc_of_many_rows),
+          CASE(undefined_is_nan), CASE(refusals), CASE(no_memory), CASE(auc_error), CASE(cleanup))

@@ -34,6 +34,10 @@ static const struct {
      "mlp.mlp.0.perceptron.0.weight "
      "mlp.mlp.0.perceptron.0.bias linear.weight linear.bias evolution.weight_ih_l0 "
      "evolution.weight_hh_l0 evolution.bias_ih_l0 evolution.bias_hh_l0"},
+    {"group_attention", MODEL(AB, "group_attention: {vectors: 2, units: 3}"), 4,
+     "attention.weight attention.bias projection.weight"},
+    {"group_conv", MODEL(AB, "group_conv: {vectors: 2, filters: 5}"), 10, "weight bias"},
+    {"interleave", MODEL(AB ", " AB, "interleave: {}"), 16, ""},
     {"gru", MODEL(SEQ, "gru: {hidden_size: 6}"), 6,
      "weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0"},
     {"label_attention", MODEL(AB ", " AB, "label_attention: {}"), 8, ""},
