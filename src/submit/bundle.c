@@ -195,7 +195,10 @@ cr_code cr_bundle_make(cr_arena *a, const char *path, cr_bundle_result *res, cr_
     cr_code code = CR_OK;
     cr_signals_watch(&signals); /* a signal must not leave the folder behind */
     if (!mkdtemp(top))
-        code = cr_fail(err, CR_EIO, "%s: a folder cannot be made there: %s", top, strerror(errno));
+        code =
+            cr_fail(err, CR_EIO,
+                    "%s: a folder cannot be made there: %s; set TMPDIR to one that can be written",
+                    top, strerror(errno));
     if (code == CR_OK) {
         code = fill(a, top, full, res, err);
         (void)!cr_rmtree(top, &ignored);

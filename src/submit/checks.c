@@ -136,9 +136,12 @@ void cr_check_client(cr_submit *s, cr_loc at, const char *name, const char *vers
             cr_submit_wrong(s, at, text, cr_shown(s->a, name));
         return;
     }
-    const char *line = version ? cr_client_line(s->a, NULL, version) : NULL;
+    const char *failed = "", *line = version ? cr_client_line(s->a, NULL, version, &failed) : NULL;
     cr_submit_say(s, "client: %s, %s", cr_shown(s->a, path),
                   line && *line ? cr_shown(s->a, line) : "which does not tell its version");
+    if (*failed)
+        cr_submit_warn(s, at, "'%s' failed, so the client may not work here: %s", version,
+                       cr_shown(s->a, failed));
 }
 
 /* "a, b or c" */

@@ -192,7 +192,7 @@ const char *cr_client_path(cr_arena *a, const char *name) {
     return NULL;
 }
 
-const char *cr_client_line(cr_arena *a, const char *dir, const char *words) {
+const char *cr_client_line(cr_arena *a, const char *dir, const char *words, const char **failed) {
     char *argv[32];
     int n = 0;
     char *save, *copy = cr_arena_strdup(a, words);
@@ -202,6 +202,10 @@ const char *cr_client_line(cr_arena *a, const char *dir, const char *words) {
     cr_ran ran = {0};
     cr_err err;
     cr_client_opts o = {.dir = dir, .argv = argv, .merged = true, .timeout_s = SHORT};
-    if (n == 0 || cr_client_run(a, &o, &ran, &err) != CR_OK || ran.exit_code != 0) return NULL;
-    return cr_arena_strndup(a, ran.out, strcspn(ran.out, "\n"));
+    if (failed) *failed = "";
+    if (n == 0 || cr_client_run(a, &o, &ran, &err) != CR_OK) return NULL;
+    const char *line = cr_arena_strndup(a, ran.out, strcspn(ran.out, "\n"));
+    if (ran.exit_code == 0) return line;
+    if (failed) *failed = ran.late ? "it gave no answer" : line;
+    return NULL;
 }

@@ -1,8 +1,9 @@
 /*
  * here.c - see here.h. run.sh is started in a session of its own, so that it outlives the shell of
  * the person who submits it; its number is the job's id. It leaves its exit code in `exit_code`,
- * and its output in job.log. The system gives numbers of processes again, so a process is the job
- * only when it runs the run.sh of this folder; another one is never signalled.
+ * and its output in job.log; `crank jobs stop` leaves the file `stopped`. The system gives numbers
+ * of processes again, so a process is the job only when it runs the run.sh of this folder; another
+ * one is never signalled.
  */
 #include "submit/here.h"
 
@@ -29,7 +30,7 @@ cr_code cr_here_write(cr_submit *s, const char *line, cr_buf *b, cr_err *err) {
                   "    echo \"the job runs already, as process $(cat .answer)\" >&2\n"
                   "    exit 1\n"
                   "fi\n"
-                  "rm -f exit_code\n");
+                  "rm -f exit_code stopped\n");
     cr_buf_str(b, prepare);
     cr_buf_str(b, "setsid sh \"$(pwd -P)/run.sh\" >>job.log 2>&1 </dev/null &\necho $! "
                   ">.answer\ncat .answer\n");
@@ -43,7 +44,8 @@ cr_code cr_here_write(cr_submit *s, const char *line, cr_buf *b, cr_err *err) {
                   "case $1 in\n"
                   "state)\n"
                   "    if [ -s exit_code ] && [ \"$(cat exit_code)\" -eq 0 ]; then echo COMPLETED\n"
-                  "    elif [ -s exit_code ]; then echo \"FAILED\"\n"
+                  "    elif [ -s exit_code ] && [ -e stopped ]; then echo STOPPED\n"
+                  "    elif [ -s exit_code ]; then echo FAILED\n"
                   "    elif runs \"$2\" 2>/dev/null; then echo RUNNING\n"
                   "    else echo LOST; fi\n"
                   "    ;;\n"
@@ -58,6 +60,7 @@ cr_code cr_here_write(cr_submit *s, const char *line, cr_buf *b, cr_err *err) {
                   "    ;;\n"
                   "stop)\n"
                   "    runs \"$2\" 2>/dev/null || { echo \"the job does not run\" >&2; exit 1; }\n"
+                  "    : >stopped\n"
                   "    kill -TERM \"$2\"\n"
                   "    for i in $(seq 600); do\n"
                   "        runs \"$2\" 2>/dev/null || exit 0\n"

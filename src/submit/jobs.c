@@ -93,7 +93,7 @@ cr_code cr_jobs_keep(cr_submit *s, const char *id, cr_err *err) {
     localtime_r(&t.tv_sec, &local);
     strftime(stamp, sizeof stamp, "%Y-%m-%d %H:%M:%S", &local);
     const char *dir = jobs_dir(s->a), *config = cr_path_dir(s->a, s->o->config.path);
-    const char *commit = cr_client_line(s->a, config, "git rev-parse HEAD");
+    const char *commit = cr_client_line(s->a, config, "git rev-parse HEAD", NULL);
     cr_buf_init(&text);
     cr_jw_init(&w, &text);
     cr_jw_obj(&w, NULL);

@@ -93,7 +93,7 @@ void cr_kube_check(cr_submit *s, const char *suffix, int64_t last) {
     check_words(s, k);
     check_keys(s);
     if (cr_client_path(s->a, "kubectl") &&
-        !cr_client_line(s->a, NULL, "kubectl config current-context"))
+        !cr_client_line(s->a, NULL, "kubectl config current-context", NULL))
         cr_submit_warn(
             s, CR_NOWHERE,
             "kubectl knows no cluster, so it can hardly submit the job; set KUBECONFIG or "

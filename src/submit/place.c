@@ -15,11 +15,10 @@
 const char *const cr_binaries[] = {"bundle", "image", "path", NULL};
 
 /* Names of the files that crank writes itself. */
-static const char *const own[] = {"job.sh",       "run.sh",     "job.sbatch", "node.sh",
-                                  "hostfile",     "job.ini",    "secret",     "job.yaml",
-                                  "crank.tar.gz", "bin",        "job.log",    "exit_code",
-                                  ".answer",      ".jobs.sh",   ".job.ini",   ".stage",
-                                  "bin.part",     "secret.env", NULL};
+static const char *const own[] = {"job.sh",   "run.sh",    "job.sbatch", "node.sh",      "hostfile",
+                                  "job.ini",  "secret",    "job.yaml",   "crank.tar.gz", "bin",
+                                  "job.log",  "exit_code", "stopped",    ".answer",      ".jobs.sh",
+                                  ".job.ini", ".stage",    "bin.part",   "secret.env",   NULL};
 
 static void check_env(cr_submit *s, const cr_place_conf *p) {
     const cr_conf_node *env = cr_unboxed(p->env);

@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -19,10 +20,15 @@
        */
 
 bool cr_is_secret(const char *variable) {
-    static const char *const parts[] = {"SECRET",     "PASSW", "TOKEN",
-                                        "ACCESS_KEY", "UGI",   "CREDENTIAL"};
+    static const char *const parts[] = {"SECRET",     "PASSW",   "PASSPHRASE",
+                                        "TOKEN",      "API_KEY", "PRIVATE_KEY",
+                                        "ACCESS_KEY", "UGI",     "CREDENTIAL"};
+    static const char *const last[] = {"AK", "SK"}; /* Baidu's words for the two keys */
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (strcasestr(variable, parts[i])) return true;
+    const char *under = strrchr(variable, '_'), *word = under ? under + 1 : variable;
+    for (size_t i = 0; i < sizeof last / sizeof *last; i++)
+        if (strcasecmp(word, last[i]) == 0) return true;
     return false;
 }
 

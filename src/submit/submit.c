@@ -30,7 +30,7 @@ static const cr_backend *const types[] = {CR_BACKENDS(ENTRY) NULL};
 
 /* ---- findings ---- */
 
-static void find_(cr_submit *s, cr_sev sev, cr_loc at, const char *fmt, va_list args) {
+static void add_finding(cr_submit *s, cr_sev sev, cr_loc at, const char *fmt, va_list args) {
     char text[1024];
     vsnprintf(text, sizeof text, fmt, args);
     cr_diag_add(s->diag, sev, CR_ECONF, at, "%s", text);
@@ -39,14 +39,14 @@ static void find_(cr_submit *s, cr_sev sev, cr_loc at, const char *fmt, va_list 
 void cr_submit_wrong(cr_submit *s, cr_loc at, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
-    find_(s, CR_SEV_ERROR, at, fmt, args);
+    add_finding(s, CR_SEV_ERROR, at, fmt, args);
     va_end(args);
 }
 
 void cr_submit_warn(cr_submit *s, cr_loc at, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
-    find_(s, CR_SEV_WARN, at, fmt, args);
+    add_finding(s, CR_SEV_WARN, at, fmt, args);
     va_end(args);
 }
 

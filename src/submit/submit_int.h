@@ -202,8 +202,9 @@ typedef struct cr_client_opts {
 CR_CHECKED cr_code cr_client_run(cr_arena *a, const cr_client_opts *o, cr_ran *out, cr_err *err);
 /* cr_client_path finds a program on PATH; NULL: it is not there. */
 const char *cr_client_path(cr_arena *a, const char *name);
-/* cr_client_line runs words separated by blanks and returns the first line; NULL: it failed. */
-const char *cr_client_line(cr_arena *a, const char *dir, const char *words);
+/* cr_client_line runs words separated by blanks and returns the first line; NULL: it failed, and
+ * *failed (unless failed is NULL) is what it said then, or "". */
+const char *cr_client_line(cr_arena *a, const char *dir, const char *words, const char **failed);
 
 /* ---- checks.c ---- */
 void cr_check_all(cr_submit *s);
@@ -212,7 +213,8 @@ void cr_check_all(cr_submit *s);
 void cr_check_one_of(cr_submit *s, const void *conf, const char *key, const char *value,
                      const char *const *names);
 /* cr_check_client looks for a program on PATH and says where it is, with the first line that the
- * words of `version` print (NULL: it is not asked). at: where its name stands. */
+ * words of `version` print (NULL: it is not asked); one that fails already there is told, too. at:
+ * where its name stands. */
 void cr_check_client(cr_submit *s, cr_loc at, const char *name, const char *version);
 
 /* ---- jobs.c ---- */

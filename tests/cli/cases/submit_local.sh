@@ -43,7 +43,7 @@ has_err "the job runs already, as process ..."
 run crank jobs stop last
 ends 0
 run crank jobs show last
-has_out "state      FAILED"
+has_out "state      STOPPED"
 grep -q "checkpoint" tiny_2*/job.log || fail "$(cat tiny_2*/job.log)"
 rm -rf tiny_2*
 

@@ -137,6 +137,23 @@ for file in j_2*/job.sh k-*_2*/job.sh h_2*/job.sh storage/*/node.sh h_2*/run.sh;
     if grep hush "$file" | grep -v "^export A_TOKEN=hush3$"; then fail "$file starts a program with a secret"; fi
 done
 
+# ---- names that tell of a secret ----
+for name in BOS_SK bos_ak AK OPENAI_API_KEY SSH_PRIVATE_KEY KEY_PASSPHRASE DB_PASSWD HADOOP_TOKEN HADOOP_UGI; do
+    printf 'backend: local\njob_name: n\nbinary: image\nenv: {%s: hush3}\n' $name >n.yaml
+    chmod 600 n.yaml
+    run crank submit tiny.yaml -b n.yaml --no-check --dry-run
+    ends 0
+    [ "$(stat -c %a n_2*)" = 700 ] || fail "$name is no secret"
+    rm -rf n_2*
+done
+for name in BREAK TASK_AKT PATH_MASK OMP_PLACES; do
+    printf 'backend: local\njob_name: n\nbinary: image\nenv: {%s: x}\n' $name >n.yaml
+    run crank submit tiny.yaml -b n.yaml --no-check --dry-run
+    ends 0
+    [ "$(stat -c %a n_2*)" = 755 ] || fail "$name is a secret"
+    rm -rf n_2*
+done
+
 # ---- the cure is a command, also for a strange name ----
 mkdir "it's here"
 cp k.yaml "it's here/b 1.yaml"

@@ -153,11 +153,13 @@ is_gone c.tar.gz*
 { backend slurm && echo 'job_name: held'; } >b.yaml
 
 # ---- warnings are shown before the client is called ----
-printf '#!/bin/sh\n[ "$1" = --version ] && exit 1\ncp "$CASE_DIR/err" "$CASE_DIR/told"\necho 4711\n' >bin/sbatch
+printf '#!/bin/sh\n[ "$1" = --version ] && { echo "fatal: no configuration" >&2; exit 1; }\ncp "$CASE_DIR/err" "$CASE_DIR/told"\necho 4711\n' >bin/sbatch
 rm -rf held_2*
 { backend slurm && printf 'job_name: held\ntime: "1:00"\nrequeue: false\n'; } >b.yaml
 run crank submit tiny.yaml -b b.yaml --no-check
 ends 0
+has_out "client: .../sbatch, which does not tell its version"
+grep -q "warning: 'sbatch --version' failed, so the client may not work here: fatal: no configuration" "$CASE_DIR/told" || fail "$(cat "$CASE_DIR/told")"
 grep -q 'b.yaml:7:10: warning: without requeue the job ends at its time limit' "$CASE_DIR/told" || fail "$(cat "$CASE_DIR/told")"
 { backend slurm && echo 'job_name: held'; } >b.yaml
 
