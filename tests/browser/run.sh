@@ -1,14 +1,16 @@
 #!/bin/sh
-# run.sh [BUILD_DIR] [--update] - the page of `crank board` in Chromium: every control, a run that trains, broken
+# run.sh [BUILD_DIR] [--update | --many] - the page of `crank board` in Chromium: every control, a run that trains, broken
 # logs, hostile names, pictures. Needs node, npm and chromium (tools/deps.sh full). --update keeps the pictures
-# as they are now in tests/browser/expected.
+# as they are now in tests/browser/expected. --many opens 500 runs of 100,000 lines instead, on a machine that does nothing else.
 set -eu
 cd "$(dirname "$0")/../.."
 build=build
 update=
+program=test.js
 for arg; do
     case $arg in
     --update) update=--update ;;
+    --many) program=many.js ;;
     *) build=$arg ;;
     esac
 done
@@ -19,4 +21,4 @@ ninja -C "$build" crank >/dev/null
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
-node tests/browser/test.js "$(cd "$build" && pwd)/crank" "$tmp" $update
+node tests/browser/$program "$(cd "$build" && pwd)/crank" "$tmp" $update

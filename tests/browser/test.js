@@ -469,6 +469,23 @@ test('two viewers see a run while it trains, and its end', async () => {
   await done(page)
   await b.stop()
 })
+test('answers about many runs do not stay in memory', async () => {
+  const dir = path.join(tmp, 'hundred'), log = path.join(dir, 'run-0/train_log.jsonl')
+  makeRun(path.dirname(log), { seed: 2, steps: 3000 })
+  for (let i = 1; i < 100; i++) {
+    fs.mkdirSync(path.join(dir, 'run-' + i))
+    fs.linkSync(log, path.join(dir, `run-${i}/train_log.jsonl`))
+  }
+  const b = await board(crank, [dir, '--port', await freePort()]), memory = () => +/VmRSS:\s+(\d+)/.exec(fs.readFileSync(`/proc/${b.pid}/status`, 'utf8'))[1] / 1024
+  const { runs } = await (await fetch(b.url + 'api/runs?since=0')).json()
+  const ask = { method: 'POST', headers: { 'X-Crank': '1', Connection: 'close' }, body: JSON.stringify({ runs: runs.map((r) => r.run), names: Object.keys(runs[0].last), axis: 'step', points: 400 }) }
+  const viewers = async () => assert((await (await fetch(b.url + 'api/series', ask)).text()).length > 3e6)
+  await viewers()
+  const before = memory()
+  for (let i = 0; i < 4; i++) await Promise.all([viewers(), viewers(), viewers()])
+  assert(memory() - before < 8, `${before.toFixed(0)} MB became ${memory().toFixed(0)} MB`)
+  await b.stop()
+})
 test('a token for other addresses', async () => {
   const b = await board(crank, [path.join(tmp, 'demo'), '--host', '0.0.0.0', '--port', await freePort()])
   assert.match(b.url, /\?token=[0-9a-f]{32}$/)
