@@ -43,9 +43,20 @@ for c in train eval predict init; do
     grep -q '^.SH OPTIONS' man/crank-$c.1 || fail "no options in man/crank-$c.1"
 done
 grep -q 'crank\\-train' man/crank.1 || fail "the main page does not list train"
-crank help | sed -n 's/^  \([a-z_]*\) .*/\1/p' | sed '/^crank$/d' | while read -r c; do
-    [ -f "man/crank-$c.1" ] || [ "$c" = add_feature_info_to_config ] || fail "no page of $c"
-done || fail "pages are missing"
+# a command that is added has its page, is completed by all shells, and stands in the lists of the documents
+for shell in zsh fish; do crank completion $shell >crank.$shell; done
+crank help | sed -n 's/^  \([a-z_]*\) .*/\1/p' | sed '/^crank$/d' >commands
+[ "$(wc -l <commands)" -gt 30 ] || fail "crank help lists few commands: $(cat commands)"
+while read -r c; do
+    is_there "man/crank-$c.1"
+    grep -q "^    $c)" crank.bash || fail "bash does not complete $c"
+    grep -q "^    $c)" crank.zsh || fail "zsh does not complete $c"
+    grep -q "__fish_use_subcommand -a $c " crank.fish || fail "fish does not complete $c"
+    for page in README.md README.zh-CN.md; do
+        grep -q "\`$c\`" "$CLI/../../$page" || fail "$page does not name crank $c"
+    done
+    grep -q "\`crank $c[ \`]" "$CLI/../../docs/guide/commands.md" || fail "docs/guide/commands.md has no row for crank $c"
+done <commands
 if command -v groff >/dev/null; then
     for f in man/*.1; do
         groff -man -Tutf8 -ww -z "$f" 2>warnings || fail "groff does not read $f"
