@@ -237,7 +237,9 @@ static void set_one(cr_pd *p, const char *word) {
                     (int)(eq - word), word);
         return;
     }
-    if (v && v->kind != CR_NODE_SCALAR) {
+    /* one runner in the place of a list of them is what -o mode= is for */
+    bool mode = v && v->kind == CR_NODE_LIST && in == p->in && strncmp(word, "mode=", 5) == 0;
+    if (v && v->kind != CR_NODE_SCALAR && !mode) {
         cr_pd_wrong(p, at, "'%.*s' is %s, which -o cannot change; change it in the file",
                     (int)(eq - word), word, v->kind == CR_NODE_LIST ? "a list" : "a mapping");
         return;

@@ -67,6 +67,15 @@ grep -q '^runner.t.note                                     [.][.][.] an fifty c
 has_out "runner.t.fs_ugi                                   (hidden)..."
 grep -q secret "$out" && fail "a secret is shown"
 has_out "Running SingleInferStartup."
+# a list of runners is replaced by one of them; other lists cannot be edited
+sed 's/^mode: t/mode: [t, e]/' afm/tables.yaml >afm/list.yaml
+run crank run -m afm/list.yaml -o mode=e
+ends 0
+has_out "PaddleRec: Runner e Begin"
+grep -q 'Runner t Begin' "$out" && fail "the other runner ran"
+run crank run -m afm/list.yaml -o runner.t.phases=phase1
+ends 2
+has_err "-o 'runner.t.phases=phase1': 'runner.t.phases' is a list, which -o cannot change; change it in the file"
 # a run that fails ends with PaddleRec's summary, beside the error with its place
 run crank run -m afm/tables.yaml -o mode=e runner.e.init_model_path=nowhere
 ends 1
