@@ -1,6 +1,6 @@
 /*
- * tree_edit.c - rewrites a tree: put, copy, rename, move, drop; and finds keys that were never asked
- * for.
+ * tree_edit.c - rewrites a tree: put, copy, rename, move, drop; and finds keys that were never
+ * asked for.
  *
  * A value keeps its place in the user's file whatever happens to it, so that a mistake found later
  * is reported at the line that the user wrote. Entries keep their order: a value that takes the
@@ -158,6 +158,14 @@ static const char *next_asked(const void *ctx, size_t i) {
     return NULL;
 }
 
+/* ... and of those that are there */
+static const char *next_given(const void *ctx, size_t i) {
+    const candidates *c = ctx;
+    for (const cr_tree_asked *a = c->u->asked; a; a = a->next)
+        if (a->map == c->map && cr_conf_find(a->map, a->key) && i-- == 0) return a->key;
+    return NULL;
+}
+
 static bool was_asked(const cr_tree_use *u, const cr_conf_node *map, const char *key) {
     for (const cr_tree_asked *a = u->asked; a; a = a->next)
         if (a->map == map && cr_conf_key_is(map, key, a->key)) return true;
@@ -175,9 +183,14 @@ static void tell_unused(const cr_tree_use *u, const cr_conf_node *n, cr_sev sev,
         }
         candidates c = {u, n};
         const char *near = cr_nearest(e->key, next_asked, &c);
+        const char *given = near ? NULL : cr_nearest(e->key, next_given, &c);
         if (near)
             cr_diag_add(diag, sev, CR_ECONF, e->at, "unknown key '%.100s'; did you mean '%s'?",
                         e->key, near);
+        else if (given)
+            cr_diag_add(diag, sev, CR_ECONF, e->at,
+                        "unknown key '%.100s'; did you mean '%s', which is given too?", e->key,
+                        given);
         else
             cr_diag_add(diag, sev, CR_ECONF, e->at, "nothing reads the key '%.100s'; remove it",
                         e->key);

@@ -60,10 +60,22 @@ void cr_pd_idle(cr_pd *p, cr_pd_map m, const char *key) {
     if (v) cr_tree_ask_all(&p->use, v);
 }
 
+static const char *next_key(const void *ctx, size_t i) {
+    const cr_conf_node *map = ctx;
+    return i < map->n ? map->v[i].key : NULL;
+}
+
+/* A key that is nearly the missing one is most likely meant; the user finds it at its place. */
 static void missing(cr_pd *p, cr_pd_map m, const char *key) {
-    cr_pd_wrong(p, m.map ? m.map->at : p->in->at, "%s.%s is not given%s%s; add it", m.name, key,
+    bool is_map = m.map && m.map->kind == CR_NODE_MAP;
+    const char *near = is_map ? cr_nearest(key, next_key, m.map) : NULL;
+    cr_loc at = m.map ? m.map->at : p->in->at;
+    for (size_t i = 0; near && i < m.map->n; i++)
+        if (strcmp(m.map->v[i].key, near) == 0) at = m.map->v[i].at;
+    cr_pd_wrong(p, at, "%s.%s is not given%s%s; %s%s%s", m.name, key,
                 p->model && m.map == p->hyper.map ? ", and the model needs it: " : "",
-                p->model && m.map == p->hyper.map ? p->model->name : "");
+                p->model && m.map == p->hyper.map ? p->model->name : "", near ? "is '" : "add it",
+                near ? near : "", near ? "' meant to be it?" : "");
 }
 
 /* Returns the scalar of a key; NULL: there is none. Another kind of value is a mistake. */

@@ -146,6 +146,14 @@ run crank run -m dnn/config.yaml --infer -o runner.infer_end_epoch=1
 ends 0
 sed -n 's/.*epoch: 0 done, \(auc: [0-9.]*\),.*/\1/p' "$out" >second
 [ -s first ] && cmp -s first second || fail "AUC of two evaluations"
+# a key that is nearly another one
+sed 's/fc_sizes: /fc_size: /' dnn/config.yaml >dnn/typo.yaml
+run crank run -m dnn/typo.yaml
+ends 2
+has_err "dnn/typo.yaml:2:...: hyper_parameters.fc_sizes is not given, and the model needs it: dnn; is 'fc_size' meant to be it?"
+run crank run -m dnn/config.yaml -o runner.epoch=3
+ends 2
+has_err "-o 'runner.epoch=3': unknown key 'epoch'; did you mean 'epochs', which is given too?"
 # an odd number of files over two workers: none is dropped
 split -l 14 dnn/data/part-0 dnn/data/part-1
 rm dnn/data/part-0
