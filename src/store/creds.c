@@ -22,6 +22,8 @@
 #define MOST_FILE ((size_t)1 << 20)
 #define META_S    1 /* to wait for a machine that may not have such an address */
 #define URI_S     5
+#define URI_TRIES 3 /* of an address that the user named: servers of keys fail now and then */
+#define URI_MS    200
 
 static const char *env(const char *name) {
     const char *v = getenv(name);
@@ -113,7 +115,9 @@ static bool from_json(cr_creds *c, const char *text, size_t n, const char *insid
     cr_err err;
     if (cr_json_parse(&j, text, n, &err) != CR_OK) return false;
     const cr_json *o = inside ? cr_json_get(j, inside) : j;
-    bool fine = put(c->id, sizeof c->id, cr_json_str(cr_json_get(o, id))) &&
+    const char *code = cr_json_str(cr_json_get(o, "Code")); /* where an answer has one */
+    bool fine = (!code || strcmp(code, "Success") == 0) &&
+                put(c->id, sizeof c->id, cr_json_str(cr_json_get(o, id))) &&
                 put(c->secret, sizeof c->secret, cr_json_str(cr_json_get(o, secret)));
     put(c->token, sizeof c->token, cr_json_str(cr_json_get(o, token)));
     c->until = time_of(cr_json_str(cr_json_get(o, "Expiration")));
@@ -121,23 +125,31 @@ static bool from_json(cr_creds *c, const char *text, size_t n, const char *insid
     return fine;
 }
 
-/* Makes a request; `out` gets the body of the answer, whose status is 200. *status: that of another
- * answer; 0: there was none. */
+/* Makes a request, of an address that the user named several times where that may help; `out` gets
+ * the body of the answer, whose status is 200. *status: that of another answer; 0: there was
+ * none. */
 static bool request(const cr_http_req *with, const char *header, int seconds, cr_buf *out,
                     int *status) {
     cr_http_res r;
-    cr_fs_why why = {0};
     const char *headers[] = {header, NULL};
     cr_http_req q = *with;
     q.headers = headers;
     q.connect_s = seconds;
     q.idle_s = 2 * seconds;
-    bool fine = cr_http_do(&q, &r, &why) == 0 && r.status == 200;
-    cr_buf_init(out);
-    if (fine) cr_buf_add(out, r.body.data, r.body.n);
-    *status = r.status;
-    if (r.body.data) explicit_bzero(r.body.data, r.body.n);
-    cr_http_clear(&r);
+    const cr_store patience = {.tries = seconds == URI_S ? URI_TRIES : 1, .wait_ms = URI_MS};
+    int e, tries = 0;
+    bool fine;
+    do {
+        cr_fs_why why = {0};
+        e = cr_http_do(&q, &r, &why);
+        fine = e == 0 && r.status == 200;
+        *status = r.status;
+        if (e == 0) e = cr_http_errno(r.status);
+        cr_buf_init(out);
+        if (fine) cr_buf_add(out, r.body.data, r.body.n);
+        if (r.body.data) explicit_bzero(r.body.data, r.body.n);
+        cr_http_clear(&r);
+    } while (!fine && cr_fs_again(&patience, e, &tries));
     return fine;
 }
 
@@ -414,7 +426,13 @@ static bool oss_machine(cr_creds *c) {
 
 static bool oss_uri(cr_creds *c) {
     const char *uri = env("ALIBABA_CLOUD_CREDENTIALS_URI");
-    return uri && from_url(c, uri, "X-None: 1", URI_S, "SecurityToken");
+    if (!uri) return false;
+    if (from_url(c, uri, "X-None: 1", URI_S, "SecurityToken") && c->token[0] && c->until)
+        return true;
+    CR_WARN("the address of ALIBABA_CLOUD_CREDENTIALS_URI gives no keys; its answer must have the "
+            "status 200, Code \"Success\", AccessKeyId, AccessKeySecret, SecurityToken and "
+            "Expiration");
+    return false;
 }
 
 /* ---- chains ---- */
@@ -424,17 +442,37 @@ typedef struct chain {
     const char *text, *cure;
     cr_creds found;
     bool has;
+    int from; /* the place that gave what was found */
 } chain;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* Looks in the places, the one that gave the last keys first. */
+static void look(chain *ch) {
+    cr_creds c = {0};
+    bool had = ch->has;
+    ch->has = had && ch->places[ch->from](&c);
+    for (int i = 0; !ch->has && ch->places[i]; i++) {
+        if (had && i == ch->from) continue;
+        memset(&c, 0, sizeof c);
+        ch->has = ch->places[i](&c);
+        if (ch->has) ch->from = i;
+    }
+    if (ch->has) ch->found = c;
+    explicit_bzero(&c, sizeof c);
+}
+
 static int walk(chain *ch, cr_creds *out, bool fresh, cr_fs_why *why) {
     pthread_mutex_lock(&lock);
-    int64_t now = (int64_t)time(NULL);
-    if (fresh || (ch->has && ch->found.until && now > ch->found.until - EARLY_S)) ch->has = false;
-    for (int i = 0; !ch->has && ch->places[i]; i++) {
-        memset(&ch->found, 0, sizeof ch->found);
-        ch->has = ch->places[i](&ch->found);
+    int64_t now = (int64_t)time(NULL), until = ch->found.until;
+    bool ends = ch->has && until && now > until - EARLY_S;
+    if (ends && !fresh && now < until) {
+        /* they are good until they end: another place may belong to somebody else */
+        cr_creds c = {0};
+        if (ch->places[ch->from](&c)) ch->found = c;
+        explicit_bzero(&c, sizeof c);
+    } else if (!ch->has || fresh || ends) {
+        look(ch);
     }
     *out = ch->found;
     bool has = ch->has;
@@ -456,12 +494,12 @@ int cr_creds_aws(cr_creds *out, bool fresh, cr_fs_why *why) {
 }
 
 int cr_creds_alibaba(cr_creds *out, bool fresh, cr_fs_why *why) {
-    static bool (*const places[])(cr_creds *) = {oss_env, oss_pod,     oss_cli, oss_file,
-                                                 oss_uri, oss_machine, NULL};
+    static bool (*const places[])(cr_creds *) = {oss_env,     oss_pod, oss_cli, oss_file,
+                                                 oss_machine, oss_uri, NULL};
     static chain ch = {.places = places,
                        .text =
                            "no keys were found (environment, role of a pod, ~/.aliyun/config.json, "
-                           "~/.alibabacloud/credentials, credentials URI, machine)",
+                           "~/.alibabacloud/credentials, machine, credentials URI)",
                        .cure = "; set OSS_ACCESS_KEY_ID and OSS_ACCESS_KEY_SECRET"};
     return walk(&ch, out, fresh, why);
 }

@@ -19,10 +19,11 @@ typedef struct cr_creds {
  * until a quarter of an hour before it ends. `fresh` looks again: the keys were refused. EACCES:
  * there are none; why tells where they may stand.
  *
- * AWS: AWS_ACCESS_KEY_ID and its companions; the profile AWS_PROFILE of ~/.aws/credentials; the
- * container's address; the machine's (IMDSv2).
- * Alibaba Cloud: OSS_ACCESS_KEY_ID ..., ALIBABA_CLOUD_ACCESS_KEY_ID ...; ~/.aliyun/config.json;
- * ~/.alibabacloud/credentials; the role of the machine; ALIBABA_CLOUD_CREDENTIALS_URI. */
+ * AWS: AWS_ACCESS_KEY_ID and its companions; the role of a pod; the profile AWS_PROFILE of
+ * ~/.aws/credentials; the container's address; the machine's (IMDSv2).
+ * Alibaba Cloud: OSS_ACCESS_KEY_ID ..., ALIBABA_CLOUD_ACCESS_KEY_ID ...; the role of a pod;
+ * ~/.aliyun/config.json; ~/.alibabacloud/credentials; the role of the machine;
+ * ALIBABA_CLOUD_CREDENTIALS_URI. */
 int cr_creds_aws(cr_creds *out, bool fresh, cr_fs_why *why);
 int cr_creds_alibaba(cr_creds *out, bool fresh, cr_fs_why *why);
 /* cr_ini_get copies the value of a key of a section of an INI file; false: there is none. */

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """object_server.py - a stand-in for S3 and OSS on loopback, for tests.
 
-  object_server.py --kind s3|oss [--dir DIR] [--port 0] [--faults JSON] [--id AKIDEXAMPLE --secret SECRETEXAMPLE] [--region us-east-1]
+  object_server.py --kind s3|oss [--dir DIR] [--port 0] [--faults JSON] [--id AKIDEXAMPLE --secret SECRETEXAMPLE] [--region us-east-1] [--cert FILE]
 
+With --cert it speaks TLS by the key and certificate of the file.
 Written from the published description of the two protocols, not from crank's client: it computes every signature anew
 and refuses a request whose signature differs. It prints "port N" once it listens. Objects are kept in memory, or in DIR so
 that they outlive it. GET /__control?json={...} changes the faults, GET /__stats tells what was asked:
@@ -20,6 +21,13 @@ that they outlive it. GET /__control?json={...} changes the faults, GET /__stats
   rotate: 1        the keys end now: only those that the places below give from now on are known
   rotate_each: N   the same after every N requests
   keys_s: SECONDS  how long keys are said to be good
+  keys_fail: K     the next K requests for keys are answered with 503
+  keys_fail_after: N   all requests for keys behind the next N ones are answered so
+  keys_code: TEXT  the Code of an answer with keys, in place of Success
+  list_cut: K      the next K listings do not tell where they go on
+  list_bad: K      the next K listings tell no size of their objects
+  timeout400: K    the next K requests are answered with 400 RequestTimeout, as S3 does after a silent upload
+  moved: HOST      the bucket is at another endpoint
   say: TEXT        messages of refusals end with it
   fault_rate: P    each request meets a fault with this chance: 503, a cut body, a wrong range, a late answer
 
@@ -35,6 +43,7 @@ import hmac
 import json
 import os
 import random
+import ssl
 import sys
 import threading
 import time
@@ -46,7 +55,7 @@ from xml.sax.saxutils import escape
 LOCK = threading.Lock()
 OBJECTS = {}   # "bucket/key" -> (bytes, etag, time)
 UPLOADS = {}   # id -> (name, {number: bytes})
-STATS = {"requests": 0, "gets": 0, "heads": 0, "lists": 0, "puts": 0, "posts": 0, "deletes": 0, "refused": 0, "bytes": 0, "connections": 0, "keys": 0, "faults": 0}
+STATS = {"requests": 0, "gets": 0, "heads": 0, "lists": 0, "puts": 0, "posts": 0, "deletes": 0, "refused": 0, "bytes": 0, "connections": 0, "keys": 0, "uri": 0, "role": 0, "faults": 0}
 POLY = 0xC96C5795D7870F42
 ROUND = [0]    # which keys count: 0 those of the command line
 MACHINE_TOKEN = "machine-token"
@@ -103,12 +112,12 @@ class Handler(BaseHTTPRequestHandler):
         with LOCK:
             STATS["bytes"] += len(body)
 
-    def error(self, status, code, message, headers=()):
+    def error(self, status, code, message, headers=(), extra=""):
         with LOCK:
             STATS["refused"] += 1
         message += self.server.faults.get("say", "")
         body = "" if self.command == "HEAD" else (f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>{escape(message)}</Message>"
-                                                  f"<RequestId>REQ-{STATS['requests']}</RequestId></Error>")
+                                                  f"<RequestId>REQ-{STATS['requests']}</RequestId>{extra}</Error>")
         self.answer(status, body.encode(), headers)
 
     def expected(self, path, query, now):
@@ -173,7 +182,7 @@ class Handler(BaseHTTPRequestHandler):
             self.error(403, "InvalidAccessKeyId", "the token is not known")
             return False
         if f.pop("expire", 0):
-            self.error(403, "ExpiredToken", "the keys have ended")
+            self.error(400 if s.kind == "s3" else 403, "ExpiredToken", "the keys have ended")
             return False
         return True
 
@@ -222,6 +231,13 @@ class Handler(BaseHTTPRequestHandler):
             path = "/creds"
         if path != "/creds" and not path.startswith("/latest/meta-data/"):
             return False
+        if s.faults.get("keys_fail", 0) > 0:
+            s.faults["keys_fail"] -= 1
+            self.answer(503)
+            return True
+        if s.faults.get("keys_fail_after", 0) > 0:
+            s.faults["keys_fail_after"] -= 1
+            s.faults["keys_fail"] = 0 if s.faults["keys_fail_after"] else 1 << 30
         header = "X-aws-ec2-metadata-token" if s.kind == "s3" else "X-aliyun-ecs-metadata-token"
         if path != "/creds" and s.imds == 2 and self.headers.get(header) != MACHINE_TOKEN:
             self.answer(401)
@@ -229,12 +245,13 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(200, b"a-role\n")
         else:
             STATS["keys"] += 1
+            STATS["uri" if path == "/creds" else "role"] += 1
             if ROUND[0] == 0:
                 ROUND[0] = 1
             who, secret, token = self.keys()
             until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + s.faults.get("keys_s", 3600)))
             oss = s.kind == "oss"
-            self.answer(200, json.dumps({"Code": "Success", "AccessKeyId": who, "AccessKeySecret" if oss else "SecretAccessKey": secret,
+            self.answer(200, json.dumps({"Code": s.faults.get("keys_code") or "Success", "AccessKeyId": who, "AccessKeySecret" if oss else "SecretAccessKey": secret,
                                          "SecurityToken" if oss else "Token": token, "Expiration": until}).encode())
         return True
 
@@ -298,7 +315,11 @@ class Handler(BaseHTTPRequestHandler):
         q = dict(query)
         with LOCK:
             STATS[{"GET": "gets", "HEAD": "heads", "PUT": "puts", "POST": "posts", "DELETE": "deletes"}[self.command]] += 1
-        if bucket != s.bucket:
+        if self.take("timeout400"):
+            self.error(400, "RequestTimeout", "the connection was silent")
+        elif f.get("moved"):
+            self.error(403, "AccessDenied", "The bucket must be addressed using the specified endpoint.", extra=f"<Endpoint>{f['moved']}</Endpoint>")
+        elif bucket != s.bucket:
             self.error(404, "NoSuchBucket", "there is no such bucket")
         elif not key and self.command == "GET":
             self.list(bucket, q)
@@ -308,6 +329,14 @@ class Handler(BaseHTTPRequestHandler):
             self.get(bucket + "/" + key)
         else:
             self.change(bucket + "/" + key, q)
+
+    def take(self, fault):
+        """counts a fault down; was there one?"""
+        with LOCK:
+            n = self.server.faults.get(fault, 0)
+            if n:
+                self.server.faults[fault] = n - 1
+        return n > 0
 
     def list(self, bucket, q):
         with LOCK:
@@ -333,9 +362,15 @@ class Handler(BaseHTTPRequestHandler):
                 data, etag, t = OBJECTS[bucket + "/" + k]
                 out.append(f"<Contents><Key>{code(k)}</Key><LastModified>{time.strftime('%Y-%m-%dT%H:%M:%S.000Z', time.gmtime(t))}</LastModified>"
                            f"<ETag>&quot;{etag}&quot;</ETag><Size>{len(data)}</Size></Contents>")
+        if self.take("list_cut"):
+            more, cut = "x", True
+        else:
+            cut = False
+        if self.take("list_bad"):
+            out = [o.replace("<Size>", "<Sizes>") for o in out]
         body = (f"<?xml version='1.0' encoding='UTF-8'?><ListBucketResult><Name>{bucket}</Name><EncodingType>url</EncodingType>"
                 f"<IsTruncated>{'true' if more else 'false'}</IsTruncated>{''.join(out)}{''.join(folders)}"
-                + (f"<NextContinuationToken>{escape(more)}</NextContinuationToken>" if more else "") + "</ListBucketResult>")
+                + (f"<NextContinuationToken>{escape(more)}</NextContinuationToken>" if more and not cut else "") + "</ListBucketResult>")
         self.answer(200, body.encode(), [("Content-Type", "application/xml")])
 
     def get(self, name):
@@ -480,9 +515,14 @@ def main():
     ap.add_argument("--region", default="")
     ap.add_argument("--page", type=int, default=1000)
     ap.add_argument("--imds", type=int, default=2)
+    ap.add_argument("--cert", default="")
     a = ap.parse_args()
     s = ThreadingHTTPServer(("127.0.0.1", a.port), Handler)
     s.daemon_threads = True
+    if a.cert:
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(a.cert)
+        s.socket = tls.wrap_socket(s.socket, server_side=True)
     s.kind, s.dir, s.bucket, s.id, s.secret, s.page, s.imds = a.kind, a.dir, a.bucket, a.id, a.secret, a.page, a.imds
     s.region = a.region or ("us-east-1" if a.kind == "s3" else "cn-hangzhou")
     s.prefix = "x-amz-" if a.kind == "s3" else "x-oss-"

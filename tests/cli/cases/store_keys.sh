@@ -68,12 +68,30 @@ kind=oss
 server
 export ALIBABA_CLOUD_ECS_METADATA_DISABLED=true
 ALIBABA_CLOUD_CREDENTIALS_URI=http://127.0.0.1:$port/creds trained_with_keys uri
+# a server of keys that fails now and then is asked again; keys that end soon are used on while it does not answer
+fault '{"keys_fail": 2}'
+ALIBABA_CLOUD_CREDENTIALS_URI=http://127.0.0.1:$port/creds run crank ls oss://demo-bucket/uri
+ends 0
+fault '{"keys_s": 600, "keys_fail_after": 1}'
+ALIBABA_CLOUD_CREDENTIALS_URI=http://127.0.0.1:$port/creds run crank cp -r oss://demo-bucket/uri uri_copy
+ends 0
+fault '{"keys_s": 3600, "keys_fail_after": 0, "keys_fail": 0}'
+# an answer that is no success gives no keys, and a line tells it
+fault '{"keys_code": "Failed"}'
+ALIBABA_CLOUD_CREDENTIALS_URI=http://127.0.0.1:$port/creds run crank ls oss://demo-bucket/uri
+ends 1
+has_err "...the address of ALIBABA_CLOUD_CREDENTIALS_URI gives no keys; its answer must have the status 200, Code \"Success\", ..."
+has_err "...no keys were found..."
 over
 server
 unset ALIBABA_CLOUD_ECS_METADATA_DISABLED
 http_proxy=http://127.0.0.1:$port no_proxy=127.0.0.1 trained_with_keys role
 http_proxy=http://127.0.0.1:$port no_proxy=127.0.0.1 ALIBABA_CLOUD_ECS_METADATA=a-role run crank ls oss://demo-bucket/role
 has_out "... train.csv"
+# the role of the machine comes before the credentials URI, as in Alibaba's own libraries
+http_proxy=http://127.0.0.1:$port no_proxy=127.0.0.1 ALIBABA_CLOUD_CREDENTIALS_URI=http://127.0.0.1:$port/creds run crank ls oss://demo-bucket/role
+ends 0
+[ "$(stat_of uri)" -eq 0 ] || fail "the credentials URI was asked before the role of the machine"
 over
 server
 export ALIBABA_CLOUD_ECS_METADATA_DISABLED=true
