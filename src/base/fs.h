@@ -175,6 +175,10 @@ int cr_fs_stat_path(const char *path, bool follow, cr_fs_stat *st, cr_fs_why *wh
 int cr_fs_stat_data(const char *path, cr_fs_stat *st, cr_fs_why *why);
 int cr_fs_remove(const char *path, bool tree, cr_fs_why *why);
 int cr_fs_move_path(const char *from, const char *to, cr_fs_move how, cr_fs_why *why);
+/* cr_list_kinds is cr_list_dir (file.h) with what each name is; CR_FS_UNKNOWN: the listing did not
+ * tell. */
+CR_CHECKED cr_code cr_list_kinds(cr_arena *a, const char *path, char ***names, cr_fs_kind **kinds,
+                                 size_t *n, cr_err *err);
 /* cr_fs_again: is a failure worth another try? It waits before it says yes, and counts in
  * *tries. */
 bool cr_fs_again(const cr_store *s, int e, int *tries);

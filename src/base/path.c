@@ -218,6 +218,12 @@ static int list_in(name_list *l, const char *path, cr_fs_why *why) {
 }
 
 cr_code cr_list_dir(cr_arena *a, const char *path, char ***names, size_t *n, cr_err *err) {
+    cr_fs_kind *kinds;
+    return cr_list_kinds(a, path, names, &kinds, n, err);
+}
+
+cr_code cr_list_kinds(cr_arena *a, const char *path, char ***names, cr_fs_kind **kinds, size_t *n,
+                      cr_err *err) {
     *names = NULL;
     *n = 0;
     name_list l = {.a = a};
@@ -226,6 +232,9 @@ cr_code cr_list_dir(cr_arena *a, const char *path, char ***names, size_t *n, cr_
     if (e == 0) {
         *names = list_out(&l);
         *n = l.n;
+        *kinds = CR_NEW_N(a, cr_fs_kind, (int64_t)l.n + 1);
+        for (size_t i = 0; i < l.n; i++)
+            (*kinds)[i] = l.v[i].kind;
     }
     cr_free(l.v);
     return e == 0 ? CR_OK : cr_fs_fail(err, path, "open the directory", e, &why);

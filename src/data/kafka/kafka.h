@@ -34,6 +34,14 @@ bool cr_kafka_is_url(const char *path);
 /* cr_kafka_parse takes an address apart; what it makes lives in the arena. */
 CR_CHECKED cr_code cr_kafka_parse(const char *url, cr_arena *a, cr_kafka_url *out, cr_err *err);
 
+/* cr_kafka_look asks the brokers for the first offset of each partition and the one behind the last
+ * message. */
+typedef struct cr_kafka_bounds {
+    int64_t low, high;
+} cr_kafka_bounds;
+CR_CHECKED cr_code cr_kafka_look(const char *path, cr_arena *a, cr_kafka_bounds **out, int *n,
+                                 cr_err *err);
+
 /* ---- the plug-in ---- */
 
 #define CR_KAFKA_ABI 1

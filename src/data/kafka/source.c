@@ -511,10 +511,9 @@ static void kafka_close(cr_source *s) {
     cr_free(s);
 }
 
-static cr_code connect_to(cr_source *s, const char *paths, cr_diag *diag, cr_err *err) {
+static cr_code open_topic(cr_source *s, const char *paths, int *n, cr_err *err) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     char why[300] = "";
-    int n;
     CR_TRY(cr_kafka_parse(paths, &s->arena, &s->url, err));
     pthread_once(&once, load);
     if (!plug) {
@@ -524,8 +523,28 @@ static cr_code connect_to(cr_source *s, const char *paths, cr_diag *diag, cr_err
     s->plug = plug;
     if (!plug->open(&s->client, &s->url, why, sizeof why))
         return failed(s, err, "cannot open the topic", why);
-    if (!plug->partitions(s->client, WAIT_MS, &n, why, sizeof why))
+    if (!plug->partitions(s->client, WAIT_MS, n, why, sizeof why))
         return failed(s, err, "cannot open the topic", why);
+    return CR_OK;
+}
+
+cr_code cr_kafka_look(const char *path, cr_arena *a, cr_kafka_bounds **out, int *n, cr_err *err) {
+    cr_source s = {.path = cr_arena_strndup(a, path, strcspn(path, "?"))};
+    char why[300] = "";
+    cr_arena_init(&s.arena, 0);
+    cr_code code = open_topic(&s, path, n, err);
+    if (code == CR_OK) *out = CR_NEW_N(a, cr_kafka_bounds, *n + 1);
+    for (int i = 0; code == CR_OK && i < *n; i++)
+        if (!plug->bounds(s.client, i, WAIT_MS, &(*out)[i].low, &(*out)[i].high, why, sizeof why))
+            code = failed(&s, err, "cannot read the bounds of a partition", why);
+    if (s.client) plug->close(s.client);
+    cr_arena_clear(&s.arena);
+    return code;
+}
+
+static cr_code connect_to(cr_source *s, const char *paths, cr_diag *diag, cr_err *err) {
+    int n;
+    CR_TRY(open_topic(s, paths, &n, err));
     cr_kafka_places_init(&s->at, s->url.topic, n, &s->arena);
     if (!s->bare) return peek(s, diag, err);
     schema_of(&s->given, s->w.conf, &s->arena);

@@ -74,6 +74,13 @@ sed 's/^data_config:/data_config:\n  input_fields: [{input_name: label, input_ty
 run crank train k_bare.yaml --train_input_path "$at?$all&stop.at.end=true" --model_dir bare --set train_config.num_epochs=1 --set train_config.save_checkpoints_steps=5
 ends 0
 same_weights near bare
+# what is there; brokers that are not
+run crank ls "$at?$all"
+ends 0
+has_out "partition 0: offsets 0 to 48"
+run crank ls "kafka://127.0.0.1:1/clicks?$all"
+ends 1
+has_err "kafka://127.0.0.1:1/clicks: cannot open the topic: ...; check the brokers, the topic and the keys of the address"
 # mistakes
 run crank train k.yaml --train_input_path "${at%/clicks}/other?$all" --model_dir x
 ends bad
