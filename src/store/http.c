@@ -78,6 +78,17 @@ static bool take_data(void *ctx, const void *p, size_t n, int status) {
     return !t->too_large;
 }
 
+/* What users can do where no answer came; "": what fs.c says to the errno value. */
+static const char *cure_of(int e) {
+    switch (e) {
+    case EKEYREJECTED:
+        return "; name the store's CA file in AWS_CA_BUNDLE, CURL_CA_BUNDLE or SSL_CERT_FILE";
+    case ECONNABORTED: return "; check that the store speaks TLS here, or write http://";
+    case EIO: return "; check the address of the store and the proxies, and run again";
+    default: return "";
+    }
+}
+
 int cr_http_do(const cr_http_req *q, cr_http_res *r, cr_fs_why *why) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     memset(r, 0, sizeof *r);
@@ -109,7 +120,10 @@ int cr_http_do(const cr_http_req *q, cr_http_res *r, cr_fs_why *why) {
         snprintf(why->text, sizeof why->text, "the answer is longer than what was asked for");
         return EPROTO;
     }
-    if (e != 0) snprintf(why->text, sizeof why->text, "%s", c.why);
+    if (e != 0) {
+        snprintf(why->text, sizeof why->text, "%s", c.why);
+        snprintf(why->cure, sizeof why->cure, "%s", cure_of(e));
+    }
     return e;
 }
 

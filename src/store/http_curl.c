@@ -77,6 +77,7 @@ static int errno_of(CURLcode code) {
     case CURLE_RECV_ERROR:
     case CURLE_HTTP2:
     case CURLE_HTTP2_STREAM: return ECONNRESET;
+    case CURLE_SSL_CONNECT_ERROR: return ECONNABORTED; /* it may pass, as a reset does */
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CACERT_BADFILE: return EKEYREJECTED;
     case CURLE_OUT_OF_MEMORY: return ENOMEM;

@@ -191,12 +191,13 @@ typedef struct refusal {
 static int refused(const cr_cloud *c, const cr_obj_place *p, const cr_http_res *r, refusal *f,
                    cr_fs_why *why) {
     cr_xml x = {r->body.data, r->body.data + r->body.n};
-    char message[100], id[64], id_name[40];
+    char message[100], id[64], id_name[40], elsewhere[100];
     if (!r->body.data) x = (cr_xml){"", ""};
     cr_xml_text(x, "Code", f->code, sizeof f->code);
     cr_xml_text(x, "Message", message, sizeof message);
     cr_xml_text(x, "RequestId", id, sizeof id);
     cr_xml_text(x, "Region", f->region, sizeof f->region);
+    cr_xml_text(x, "Endpoint", elsewhere, sizeof elsewhere);
     if (c->region_name && *cr_http_header(r, c->region_name))
         snprintf(f->region, sizeof f->region, "%s", cr_http_header(r, c->region_name));
     snprintf(id_name, sizeof id_name, "%srequest-id", c->prefix);
@@ -213,14 +214,21 @@ static int refused(const cr_cloud *c, const cr_obj_place *p, const cr_http_res *
              room >= 3 ? message : "", tail);
     snprintf(why->text, sizeof why->text, "%.*s", (int)sizeof why->text - 1, all);
     int e = cr_http_errno(r->status);
-    if (strcmp(f->code, "SlowDown") == 0 || strcmp(f->code, "InternalError") == 0) e = EAGAIN;
+    if (strcmp(f->code, "SlowDown") == 0 || strcmp(f->code, "InternalError") == 0 ||
+        strcmp(f->code, "RequestTimeout") == 0)
+        e = EAGAIN;
     if (strcmp(f->code, "NoSuchBucket") == 0)
         snprintf(why->cure, sizeof why->cure, "; check the name of the bucket and its region");
+    else if (elsewhere[0] && strstr(p->base, elsewhere) == NULL)
+        snprintf(why->cure, sizeof why->cure, "; the bucket is at %.50s: set %s", elsewhere,
+                 c->signs_host ? "AWS_REGION" : "OSS_ENDPOINT");
     else if (e == EACCES)
         snprintf(why->cure, sizeof why->cure, "; check the keys, and what they may do here");
     else if (e == ESTALE)
         snprintf(why->cure, sizeof why->cure,
                  "; the object was replaced since it was opened: run again");
+    else if (e == EIO)
+        snprintf(why->cure, sizeof why->cure, "; ask the operators of the store, with this answer");
     return e ? e : EIO;
 }
 
@@ -230,7 +238,7 @@ static bool taught(const cr_obj_place *p, const cr_http_res *r, const refusal *f
                                         "SecurityTokenExpired", "InvalidSecurityToken",
                                         "TokenRefreshRequired"};
     /* the answer to a HEAD has no body that would tell the code */
-    bool silent = !f->code[0] && r->status == 403;
+    bool silent = !f->code[0] && (r->status == 403 || r->status == 400);
     if ((silent || strcmp(f->code, "RequestTimeTooSkewed") == 0) &&
         learn_clock(cr_http_header(r, "date")))
         return true;

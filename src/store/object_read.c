@@ -106,7 +106,7 @@ static int head(const char *path, object *o, cr_fs_why *why) {
     cr_http_res r;
     cr_obj_req q = {.method = "HEAD"};
     int e = cr_obj_call(path, &q, &r, why);
-    if (e == EACCES && r.status == 403) e = why_refused(path, why);
+    if (e != 0 && (r.status == 403 || r.status == 400)) e = why_refused(path, why);
     if (e == 0) {
         const char *size = cr_http_header(&r, "content-length");
         memset(o, 0, sizeof *o);
@@ -132,12 +132,46 @@ typedef struct page {
     char token[1200];
 } page;
 
-/* Reads a key of an element; encoded: as %XX. */
-static bool read_key(cr_xml in, const char *name, bool encoded, char *out, size_t size) {
+/* Reads a key of an element; encoded: as %XX. An object that is not understood is an error: its
+ * rows would be missing, and nobody would know. */
+static int read_key(cr_xml in, const char *name, bool encoded, char *out, size_t size,
+                    cr_fs_why *why) {
     size_t n = cr_xml_text(in, name, out, size);
-    if (n >= size) return false;
-    if (encoded) out[cr_http_decode(out, n)] = 0;
-    return true;
+    if (n > 0 && n < size) {
+        if (encoded) out[cr_http_decode(out, n)] = 0;
+        return 0;
+    }
+    snprintf(why->text, sizeof why->text, "the listing has an object with %s name",
+             n ? "too long a" : "no");
+    return EPROTO;
+}
+
+/* Reads the description of an object; its key goes into `key`. */
+static int read_object(cr_xml in, bool encoded, object *o, char *key, size_t size, cr_fs_why *why) {
+    char text[80];
+    int e = read_key(in, "Key", encoded, key, size, why);
+    if (e != 0) return e;
+    cr_xml_text(in, "Size", text, sizeof text);
+    if (!cr_parse_i64(text, strlen(text), &o->size) || o->size < 0) {
+        snprintf(why->text, sizeof why->text, "the listing tells no size of '%.60s'", key);
+        return EPROTO;
+    }
+    cr_xml_text(in, "LastModified", text, sizeof text);
+    o->changed = time_of(text, "%Y-%m-%dT%H:%M:%S");
+    cr_xml_text(in, "ETag", o->etag, sizeof o->etag);
+    return 0;
+}
+
+/* Reads where the next page begins; "": this is the last one. */
+static int read_token(cr_xml x, char *out, size_t size, cr_fs_why *why) {
+    char text[8];
+    out[0] = 0;
+    cr_xml_text(x, "IsTruncated", text, sizeof text);
+    if (strcmp(text, "true") != 0) return 0;
+    size_t n = cr_xml_text(x, "NextContinuationToken", out, size);
+    if (n > 0 && n < size) return 0;
+    snprintf(why->text, sizeof why->text, "the listing breaks off: it does not tell its next page");
+    return EPROTO;
 }
 
 static int read_page(page *p, const cr_buf *body, cr_fs_why *why) {
@@ -149,28 +183,22 @@ static int read_page(page *p, const cr_buf *body, cr_fs_why *why) {
     }
     cr_xml_text(x, "EncodingType", text, sizeof text);
     bool encoded = strcmp(text, "url") == 0;
-    cr_xml_text(x, "IsTruncated", text, sizeof text);
-    p->token[0] = 0;
-    if (strcmp(text, "true") == 0)
-        cr_xml_text(x, "NextContinuationToken", p->token, sizeof p->token);
+    int e = read_token(x, p->token, sizeof p->token, why);
     size_t n =
         strcspn(strstr(p->path, "://") + 3, "/") + (size_t)(strstr(p->path, "://") + 3 - p->path);
     snprintf(root, sizeof root, "%.*s", (int)n, p->path);
-    int e = 0;
     for (cr_xml at = x; e == 0 && cr_xml_next(&at, "Contents", &in);) {
         object o = {.seen = (int64_t)time(NULL)};
-        if (!read_key(in, "Key", encoded, key, sizeof key)) continue;
-        cr_xml_text(in, "Size", text, sizeof text);
-        if (!cr_parse_i64(text, strlen(text), &o.size) || o.size < 0) continue;
-        cr_xml_text(in, "LastModified", text, sizeof text);
-        o.changed = time_of(text, "%Y-%m-%dT%H:%M:%S");
-        cr_xml_text(in, "ETag", o.etag, sizeof o.etag);
-        if ((size_t)snprintf(path, sizeof path, "%s/%s", root, key) >= sizeof path) continue;
-        if (o.etag[0]) remember(path, &o);
+        e = read_object(in, encoded, &o, key, sizeof key, why);
+        if (e != 0) return e;
+        bool fits = (size_t)snprintf(path, sizeof path, "%s/%s", root, key) < sizeof path;
+        if (fits && o.etag[0]) remember(path, &o); /* others are asked for when they are opened */
         e = p->each(p->ctx, key, o.size);
     }
-    for (cr_xml at = x; e == 0 && p->folders && cr_xml_next(&at, "CommonPrefixes", &in);)
-        if (read_key(in, "Prefix", encoded, key, sizeof key)) e = p->each(p->ctx, key, -1);
+    for (cr_xml at = x; e == 0 && p->folders && cr_xml_next(&at, "CommonPrefixes", &in);) {
+        e = read_key(in, "Prefix", encoded, key, sizeof key, why);
+        if (e == 0) e = p->each(p->ctx, key, -1);
+    }
     return e;
 }
 
@@ -205,8 +233,8 @@ int cr_obj_keys(const char *path, const char *prefix, bool folders, cr_obj_each 
 static int prefix_of(char *out, size_t size, const char *path, cr_fs_why *why) {
     cr_obj_place p;
     int e = cr_obj_split(&p, path, why);
-    size_t n = strlen(p.key);
     if (e != 0) return e;
+    size_t n = strlen(p.key);
     while (n > 0 && p.key[n - 1] == '/')
         n--;
     snprintf(out, size, "%.*s%s", (int)n, p.key, n ? "/" : "");

@@ -51,11 +51,31 @@ requests 's3://demo-bucket/data/dt=*'
 [ $lists -le 5 ] && [ $heads -le 1 ] || fail "$lists listings and $heads HEADs for folders"
 requests 's3://demo-bucket/data/dt=202501{0,1,2,3}*/part-*'
 [ $lists -le 9 ] && [ $heads -le 1 ] || fail "$lists listings and $heads HEADs for braces"
+# listings that are not whole are asked for again, and refused if they stay so: a file would be missing in the training
+fault '{"list_cut": 2, "list_bad": 1}'
+requests 's3://demo-bucket/data/dt=*/*.csv'
+[ "$(stat_of lists)" -gt 0 ] || fail "no listing"
+fault '{"list_cut": 100}'
+run crank train tiny.yaml --train_input_path 's3://demo-bucket/data/dt=20250101/*.csv' --model_dir none
+ends bad
+has_err "...the listing breaks off: it does not tell its next page (tried 8 times)..."
+fault '{"list_cut": 0, "list_bad": 100}'
+run crank train tiny.yaml --train_input_path 's3://demo-bucket/data/dt=20250101/*.csv' --model_dir none
+ends bad
+has_err "...the listing tells no size of ... (tried 8 times)..."
+fault '{"list_bad": 0}'
 # another version of the same size appears between the listing and the first read
 fault '{"replace": 1}'
 run crank train tiny.yaml --train_input_path 's3://demo-bucket/data/dt=20250101/*.csv' --model_dir changed
 ends bad
 has_err "...412...the object was replaced since it was opened: run again"
+# ls: a pattern; a folder with folders costs no request for each of them
+l0=$(stat_of requests)
+run crank ls s3://demo-bucket/data
+has_out "...  dt=20250139/"
+[ $(($(stat_of requests) - l0)) -le 6 ] || fail "$(($(stat_of requests) - l0)) requests to list a folder"
+run crank ls 's3://demo-bucket/data/dt=2025010*/part-00007.csv'
+[ "$(wc -l <"$out")" -eq 10 ] || fail "the files of a pattern: $(cat "$out")"
 # what is not there
 run crank train tiny.yaml --train_input_path 's3://demo-bucket/data/dt=2026*/*.csv' --model_dir none
 ends bad

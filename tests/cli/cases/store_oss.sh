@@ -9,6 +9,14 @@ fault '{"wrong_crc": 1}'
 run crank cp tiny.yaml "$at/x.yaml"
 ends 1
 has_err "...the store has other bytes than were sent: its CRC-64 is 1 and not ..."
+# a bucket of another endpoint: the store says where it is
+fault '{"moved": "oss-cn-beijing.aliyuncs.com"}'
+run crank ls "$at/data"
+ends 1
+has_err "...403 AccessDenied...; the bucket is at oss-cn-beijing.aliyuncs.com: set OSS_ENDPOINT"
+fault '{"moved": "", "timeout400": 2}'
+run crank ls "$at/data"
+ends 0
 # a session token is signed
 fault '{"token": "TOK"}'
 OSS_SESSION_TOKEN=TOK run crank ls "$at/data"

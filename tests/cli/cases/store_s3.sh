@@ -32,7 +32,34 @@ ends 0
 AWS_ENDPOINT_URL=ftp://x HOME=$CASE_DIR run crank ls "$at/data"
 ends 1
 has_err "...is no http:// or https:// address; correct AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL"
+# TLS where the store has none
+AWS_ENDPOINT_URL=https://127.0.0.1:$port HOME=$CASE_DIR run crank ls "$at/data"
+ends 1
+has_err "...(tried 8 times); check that the store speaks TLS here, or write http://"
 over
+# TLS: the certificate is checked, by the file that the user names
+if command -v openssl >/dev/null; then
+    openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out ca.pem 2>/dev/null
+    cat key.pem ca.pem >both.pem
+    server --cert both.pem
+    export AWS_ENDPOINT_URL=https://127.0.0.1:$port AWS_ACCESS_KEY_ID=AKIDEXAMPLE AWS_SECRET_ACCESS_KEY=SECRETEXAMPLE
+    run crank cp tiny.yaml "$at/tls/tiny.yaml"
+    ends 1
+    has_err "...certificate...; name the store's CA file in AWS_CA_BUNDLE, CURL_CA_BUNDLE or SSL_CERT_FILE"
+    AWS_CA_BUNDLE=none.pem run crank cp tiny.yaml "$at/tls/tiny.yaml"
+    ends 1
+    has_err "...none.pem; name the store's CA file in AWS_CA_BUNDLE, CURL_CA_BUNDLE or SSL_CERT_FILE"
+    for variable in AWS_CA_BUNDLE CURL_CA_BUNDLE SSL_CERT_FILE; do
+        export $variable=ca.pem
+        run crank cp tiny.yaml "$at/tls/tiny.yaml"
+        ends 0
+        run crank cp "$at/tls/tiny.yaml" "$variable.yaml"
+        same tiny.yaml "$variable.yaml"
+        unset $variable
+    done
+    over
+fi
+export AWS_ENDPOINT_URL=http://127.0.0.1:$port
 # nobody listens any more
 HOME=$CASE_DIR run crank ls "$at/data"
 ends 1
