@@ -21,6 +21,7 @@
 
 #define BLOCK_BYTES ((size_t)64 << 20)
 #define BATCH_ROWS  20000 /* most rows of a record batch */
+#define MOST_WAIT   1800  /* seconds until a session has changed its state */
 
 struct cr_pred {
     cr_pred_cols cols;
@@ -50,6 +51,16 @@ static void odps_free(cr_pred *w) {
 
 /* ---- table and partition ---- */
 
+/* "dt=1" as "dt='1'"; a quote in the value would end it. */
+static void partition_value(const char *p, size_t n_name, size_t n, cr_buf *out) {
+    cr_buf_printf(out, "%.*s='", (int)n_name, p);
+    for (size_t i = n_name + 1; i < n; i++) {
+        if (p[i] == '\'' || p[i] == '\\') cr_buf_char(out, '\\');
+        cr_buf_char(out, p[i]);
+    }
+    cr_buf_char(out, '\'');
+}
+
 /* "dt=1/hh=2" as "dt='1',hh='2'", or only the names with a type behind each. */
 static void partition_sql(const char *part, const char *type, cr_buf *out) {
     for (const char *p = part; *p;) {
@@ -58,7 +69,7 @@ static void partition_sql(const char *part, const char *type, cr_buf *out) {
         if (type)
             cr_buf_printf(out, "`%.*s` %s", (int)k, p, type);
         else
-            cr_buf_printf(out, "%.*s='%.*s'", (int)k, p, (int)(n - k - 1), p + k + 1);
+            partition_value(p, k, n, out);
         p += n + (p[n] == '/');
     }
 }
@@ -69,7 +80,9 @@ static cr_code make_table(cr_pred *w, cr_err *err) {
     cr_buf sql;
     cr_code code = CR_OK;
     cr_buf_init(&sql);
-    cr_buf_printf(&sql, "CREATE TABLE IF NOT EXISTS %s.`%s` (", w->table.project, w->table.table);
+    cr_buf_str(&sql, "CREATE TABLE IF NOT EXISTS ");
+    cr_odps_sql_name(&w->table, &sql);
+    cr_buf_str(&sql, " (");
     for (int i = 0; i < s->n && code == CR_OK; i = s->v[i].next) {
         if (i) cr_buf_str(&sql, ", ");
         cr_buf_printf(&sql, "`%s` ", s->v[i].name);
@@ -87,7 +100,8 @@ static cr_code make_table(cr_pred *w, cr_err *err) {
     }
     if (days && *days) cr_buf_printf(&sql, " LIFECYCLE %lld", atoll(days));
     cr_buf_char(&sql, ';');
-    if (code == CR_OK) code = cr_odps_sql(w->client, "SQLCreateTableTask", sql.data, w->path, err);
+    if (code == CR_OK)
+        code = cr_odps_sql(w->client, &w->table, "SQLCreateTableTask", sql.data, w->path, err);
     if (code == CR_OK) CR_INFO("Made table %s.%s", w->table.project, w->table.table);
     cr_buf_clear(&sql);
     return code;
@@ -148,11 +162,12 @@ static cr_code find_place(cr_pred *w, cr_err *err) {
     }
     if (code == CR_OK) code = match(w, schema.data, schema.n, err);
     if (code == CR_OK && w->table.n_partitions) {
-        cr_buf_printf(&sql, "ALTER TABLE %s.`%s` ADD IF NOT EXISTS PARTITION (", w->table.project,
-                      w->table.table);
+        cr_buf_str(&sql, "ALTER TABLE ");
+        cr_odps_sql_name(&w->table, &sql);
+        cr_buf_str(&sql, " ADD IF NOT EXISTS PARTITION (");
         partition_sql(w->table.partitions[0], NULL, &sql);
         cr_buf_str(&sql, ");");
-        code = cr_odps_sql(w->client, "SQLAddPartitionTask", sql.data, w->path, err);
+        code = cr_odps_sql(w->client, &w->table, "SQLAddPartitionTask", sql.data, w->path, err);
     }
     cr_buf_clear(&schema);
     cr_buf_clear(&sql);
@@ -161,9 +176,9 @@ static cr_code find_place(cr_pred *w, cr_err *err) {
 
 /* ---- the session ---- */
 
-/* Looks at the session until it is neither of two states; state gets what it is. */
+/* Looks at the session until it is no longer in a state; `state` gets what it is then. */
 static cr_code wait_while(cr_pred *w, const char *a, char state[32], cr_err *err) {
-    for (;;) {
+    for (int waited = 0;; waited++) {
         cr_http_res r;
         cr_json *j;
         cr_odps_call c = {.method = "GET",
@@ -171,6 +186,7 @@ static cr_code wait_while(cr_pred *w, const char *a, char state[32], cr_err *err
                           .path = cr_arena_printf(&w->arena, "%s/sessions/%s", w->base, w->session),
                           .what = "look at a session",
                           .place = w->path,
+                          .schema = w->table.schema,
                           .query = {{"session_type", "batch_write"}},
                           .n_query = 1,
                           .quota = true};
@@ -182,6 +198,10 @@ static cr_code wait_while(cr_pred *w, const char *a, char state[32], cr_err *err
         snprintf(state, 32, "%s", is ? is : "");
         cr_json_free(j);
         if (strcmp(state, a) != 0) return CR_OK;
+        if (waited > MOST_WAIT)
+            return cr_fail_at(err, CR_EIO, ((cr_loc){w->path, 0, 0}),
+                              "the session for writing is still '%s' after %d s; run again", state,
+                              MOST_WAIT);
         nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
     }
 }
@@ -220,6 +240,7 @@ static cr_code begin(cr_pred *w, cr_err *err) {
                       .path = cr_arena_printf(&w->arena, "%s/sessions", w->base),
                       .what = "begin to write the table",
                       .place = w->path,
+                      .schema = w->table.schema,
                       .query = {{"session_type", "batch_write"}},
                       .n_query = 1,
                       .quota = true,
@@ -292,8 +313,10 @@ static cr_code send_block(cr_pred *w, cr_err *err) {
                           cr_arena_printf(&w->arena, "%s/sessions/%s/data", w->base, w->session),
                       .what = "write rows",
                       .place = w->path,
+                      .schema = w->table.schema,
                       .query = {{"block_number", number}, {"attempt_number", "0"}},
                       .n_query = 2,
+                      .attempt = 2,
                       .quota = true,
                       .type = "application/octet-stream",
                       .body = w->block.data,
@@ -333,6 +356,7 @@ static cr_code odps_finish(cr_pred *w, cr_err *err) {
                       .path = cr_arena_printf(&w->arena, "%s/commit", w->base),
                       .what = "commit the rows",
                       .place = w->path,
+                      .schema = w->table.schema,
                       .query = {{"session_id", w->session}},
                       .n_query = 1,
                       .quota = true,

@@ -110,6 +110,13 @@ static bool file_key(const cr_buf *text, const char *key, char *out, size_t size
     return false;
 }
 
+/* Where TorchEasyRec looks, which takes /home/admin for a process without HOME. */
+static bool home_file(char *out, size_t size) {
+    if (!cr_home_path(out, size, ".odps_config.ini"))
+        snprintf(out, size, "/home/admin/.odps_config.ini");
+    return cr_path_exists(out);
+}
+
 static cr_code from_file(cr_odps *o, const char *path, cr_err *err) {
     static const char *const keys[] = {"access_id", "access_key", "end_point"};
     char *to[] = {o->id, o->secret, o->endpoint};
@@ -181,12 +188,12 @@ cr_code cr_odps_open(cr_odps **out, const char *project, const char *quota, cr_e
     if (file) {
         code = from_file(o, file, err);
     } else if (any_cloud() || sts || bearer_of(o) ||
-               (endpoint && env("ALIBABA_CLOUD_ACCESS_KEY_ID"))) {
+               (endpoint && (env("OSS_ACCESS_KEY_ID") || env("ALIBABA_CLOUD_ACCESS_KEY_ID")))) {
         if (!endpoint)
             code = cr_fail(err, CR_ECONF,
                            "ODPS_ENDPOINT is not set; set it to the address of MaxCompute, as in "
                            "http://service.cn-hangzhou.maxcompute.aliyun.com/api");
-    } else if (cr_home_path(home, sizeof home, ".odps_config.ini") && cr_path_exists(home)) {
+    } else if (home_file(home, sizeof home)) {
         code = from_file(o, home, err);
     } else {
         code = cr_fail(err, CR_ECONF,
@@ -352,11 +359,11 @@ static int64_t date_of(const char *text) {
 }
 
 /* One request, signed. */
-static int ask(cr_odps *o, const cr_odps_call *c, const char *base, bool fresh, cr_http_res *r,
-               cr_fs_why *why) {
+static int ask(cr_odps *o, const cr_odps_call *c, const char *base, bool fresh, int tries,
+               cr_http_res *r, cr_fs_why *why) {
     cr_creds keys = {0};
-    cr_sig4_pair query[14], signed_[8];
-    char date[40], md5[33] = "", name[8][64];
+    cr_sig4_pair query[15], signed_[8];
+    char date[40], md5[33] = "", name[8][64], attempt[16];
     const char *headers[20];
     cr_buf url, auth, line[5];
     int n = 0, n_query = 0, n_signed = 0;
@@ -365,7 +372,10 @@ static int ask(cr_odps *o, const cr_odps_call *c, const char *base, bool fresh, 
     if (e != 0) return e;
     for (; n_query < c->n_query; n_query++)
         query[n_query] = c->query[n_query];
+    snprintf(attempt, sizeof attempt, "%d", tries);
+    if (c->attempt) query[c->attempt - 1].value = attempt;
     query[n_query++] = (cr_sig4_pair){"curr_project", o->project};
+    if (c->schema && *c->schema) query[n_query++] = (cr_sig4_pair){"curr_schema", c->schema};
     if (c->quota && *o->quota) query[n_query++] = (cr_sig4_pair){"quotaName", o->quota};
     pthread_mutex_lock(&o->lock);
     int64_t now = (int64_t)time(NULL) + o->skew;
@@ -428,7 +438,7 @@ static int ask(cr_odps *o, const cr_odps_call *c, const char *base, bool fresh, 
                      .body = c->body,
                      .n_body = c->n_body,
                      .most = c->most,
-                     .once = strcmp(c->method, "GET") != 0 && !c->again};
+                     .once = strcmp(c->method, "GET") != 0 && (!c->again || c->attempt)};
     e = cr_http_do(&q, r, why);
     if (auth.data) explicit_bzero(auth.data, auth.n);
     explicit_bzero(&keys, sizeof keys);
@@ -453,7 +463,7 @@ cr_code cr_odps_do(cr_odps *o, const cr_odps_call *c, cr_http_res *r, cr_err *er
     for (int tries = 0;;) {
         cr_fs_why why = {0};
         refusal x;
-        int e = ask(o, c, base, fresh, r, &why);
+        int e = ask(o, c, base, fresh, tries, r, &why);
         if (e == 0 && r->status >= 200 && r->status < 300) return CR_OK;
         bool partial = e != 0 && c->partial && r->status >= 200 && r->status < 300 && r->body.n > 0;
         if (partial)

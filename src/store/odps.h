@@ -34,8 +34,10 @@ typedef struct cr_odps_call {
     const char *path;       /* not encoded */
     const char *what;       /* for messages: "read table p.t" */
     const char *place;      /* the user's path, for messages */
-    cr_sig4_pair query[12]; /* without curr_project and quotaName, which are added */
+    const char *schema;     /* that the table is in; NULL or "": none */
+    cr_sig4_pair query[12]; /* without curr_project, curr_schema and quotaName, which are added */
     int n_query;
+    int attempt;      /* this query counts the tries, from 0, plus 1; 0: none does */
     const char *type; /* of the body; NULL: none */
     bool md5;
     const void *body;
@@ -61,9 +63,11 @@ const char *cr_odps_project(const cr_odps *o);
 
 /* ---- SQL and partitions (odps_sql.c) ---- */
 
-/* cr_odps_sql runs a statement and waits for its end. */
-CR_CHECKED cr_code cr_odps_sql(cr_odps *o, const char *name, const char *sql, const char *place,
-                               cr_err *err);
+/* cr_odps_sql runs a statement about a table and waits for its end. */
+CR_CHECKED cr_code cr_odps_sql(cr_odps *o, const cr_odps_table *t, const char *name,
+                               const char *sql, const char *place, cr_err *err);
+/* cr_odps_sql_name adds the name of a table as SQL has it: project.schema.`table`. */
+void cr_odps_sql_name(const cr_odps_table *t, cr_buf *out);
 /* cr_odps_schema asks for the columns of a table: JSON {"columns": [...], "partitionKeys": [...]}
  * in out. why CR_ODPS_ABSENT: there is no such table. */
 CR_CHECKED cr_code cr_odps_schema(cr_odps *o, const cr_odps_table *t, const char *place,

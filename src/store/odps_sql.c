@@ -11,6 +11,9 @@
 #include "store/odps.h"
 #include "store/xml.h"
 
+#define MOST_MARKER 1024
+#define MOST_WAIT   1800 /* seconds until an SQL job has ended */
+
 static void table_path(const cr_odps_table *t, cr_buf *out) {
     cr_buf_printf(out, "/projects/%s", t->project);
     if (*t->schema) cr_buf_printf(out, "/schemas/%s", t->schema);
@@ -26,7 +29,8 @@ cr_code cr_odps_schema(cr_odps *o, const cr_odps_table *t, const char *place, cr
     cr_odps_call c = {.method = "GET",
                       .path = path.data,
                       .what = "look at the table",
-                      .place = place};
+                      .place = place,
+                      .schema = t->schema};
     cr_code code = cr_odps_do(o, &c, &r, err);
     if (code == CR_OK) {
         /* <Schema format="Json"><![CDATA[{...}]]></Schema> */
@@ -46,29 +50,17 @@ static int by_text(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The value of an attribute in a tag [p, end). */
-static bool attribute(const char *p, const char *end, const char *name, cr_buf *out) {
-    size_t n = strlen(name);
-    for (; (p = memmem(p, (size_t)(end - p), name, n)); p += n) {
-        if (p[-1] != ' ' || p + n + 2 > end || p[n] != '=' || p[n + 1] != '"') continue;
-        const char *v = p + n + 2, *z = memchr(v, '"', (size_t)(end - v));
-        if (!z) return false;
-        cr_buf_add(out, v, (size_t)(z - v));
-        return true;
-    }
-    return false;
-}
-
 cr_code cr_odps_partitions(cr_odps *o, const cr_odps_table *t, const char *place, cr_arena *a,
                            char ***out, int *n, cr_err *err) {
-    cr_buf path, name, marker;
+    cr_buf path, name;
+    char marker[MOST_MARKER] = "", next[MOST_MARKER];
     char **v = NULL;
     int cap = 0;
+    bool more = false;
     cr_code code = CR_OK;
     *n = 0;
     cr_buf_init(&path);
     cr_buf_init(&name);
-    cr_buf_init(&marker);
     table_path(t, &path);
     do {
         cr_http_res r;
@@ -76,17 +68,21 @@ cr_code cr_odps_partitions(cr_odps *o, const cr_odps_table *t, const char *place
                           .path = path.data,
                           .what = "list the partitions",
                           .place = place,
+                          .schema = t->schema,
                           .query = {{"partitions", ""}, {"expectmarker", "true"}},
                           .n_query = 2};
-        if (marker.n) c.query[c.n_query++] = (cr_sig4_pair){"marker", marker.data};
+        if (*marker) c.query[c.n_query++] = (cr_sig4_pair){"marker", marker};
         code = cr_odps_do(o, &c, &r, err);
-        cr_buf_reset(&marker);
         cr_xml x = {r.body.data, r.body.data + r.body.n}, in;
-        if (code == CR_OK && r.body.n) {
-            char text[512];
-            cr_xml_text(x, "Marker", text, sizeof text);
-            cr_buf_str(&marker, text);
-        }
+        size_t length = 0;
+        *next = 0;
+        if (code == CR_OK && r.body.n) length = cr_xml_text(x, "Marker", next, sizeof next);
+        more = length > 0;
+        if (length >= sizeof next || (more && strcmp(next, marker) == 0))
+            code = cr_fail_at(err, CR_EIO, ((cr_loc){place, 0, 0}),
+                              "MaxCompute's list of partitions does not end; name the partitions "
+                              "in the path");
+        memcpy(marker, next, sizeof marker);
         while (code == CR_OK && r.body.n && cr_xml_next(&x, "Partition", &in)) {
             cr_buf_reset(&name);
             for (const char *p = in.at, *end; p < in.end; p = end + 1) {
@@ -94,9 +90,10 @@ cr_code cr_odps_partitions(cr_odps *o, const cr_odps_table *t, const char *place
                 end = p ? memchr(p, '>', (size_t)(in.end - p)) : NULL;
                 if (!end) break;
                 if (name.n) cr_buf_char(&name, '/');
-                attribute(p + 1, end, "Name", &name);
+                cr_xml tag = {p, end};
+                cr_xml_attribute(tag, "Name", &name);
                 cr_buf_char(&name, '=');
-                attribute(p + 1, end, "Value", &name);
+                cr_xml_attribute(tag, "Value", &name);
             }
             if (*n == cap) {
                 cap = cap ? 2 * cap : 64;
@@ -107,12 +104,11 @@ cr_code cr_odps_partitions(cr_odps *o, const cr_odps_table *t, const char *place
             v[(*n)++] = cr_arena_strndup(a, name.data ? name.data : "", name.n);
         }
         cr_http_clear(&r);
-    } while (code == CR_OK && marker.n);
+    } while (code == CR_OK && more);
     if (*n > 0) qsort(v, (size_t)*n, sizeof *v, by_text);
     *out = v;
     cr_buf_clear(&path);
     cr_buf_clear(&name);
-    cr_buf_clear(&marker);
     return code;
 }
 
@@ -137,7 +133,7 @@ static void pause_ms(int ms) {
 static cr_code wait_for(cr_odps *o, const char *path, const char *place, cr_err *err) {
     cr_http_res r;
     char text[512] = "";
-    for (int ms = 200;; ms = ms < 5000 ? 2 * ms : 5000) {
+    for (int ms = 200, waited = 0;; ms = ms < 5000 ? 2 * ms : 5000) {
         cr_odps_call c = {.method = "GET",
                           .path = path,
                           .what = "follow an SQL job",
@@ -148,7 +144,13 @@ static cr_code wait_for(cr_odps *o, const char *path, const char *place, cr_err 
         cr_http_clear(&r);
         if (code != CR_OK) return code;
         if (strcmp(text, "Terminated") == 0) break;
+        if (waited > 1000 * MOST_WAIT)
+            return cr_fail_at(err, CR_EIO, ((cr_loc){place, 0, 0}),
+                              "an SQL job of MaxCompute has not ended after %d s; run again when "
+                              "the project has room for it",
+                              MOST_WAIT);
         pause_ms(ms);
+        waited += ms;
     }
     cr_odps_call c = {.method = "GET",
                       .path = path,
@@ -173,7 +175,18 @@ static cr_code wait_for(cr_odps *o, const char *path, const char *place, cr_err 
     return code;
 }
 
-cr_code cr_odps_sql(cr_odps *o, const char *name, const char *sql, const char *place, cr_err *err) {
+void cr_odps_sql_name(const cr_odps_table *t, cr_buf *out) {
+    cr_buf_printf(out, "%s.", t->project);
+    if (*t->schema) cr_buf_printf(out, "%s.", t->schema);
+    cr_buf_printf(out, "`%s`", t->table);
+}
+
+cr_code cr_odps_sql(cr_odps *o, const cr_odps_table *t, const char *name, const char *sql,
+                    const char *place, cr_err *err) {
+    /* without these a name of three parts is a mistake */
+    const char *spaces = *t->schema ? ", \"odps.namespace.schema\": \"true\", "
+                                      "\"odps.sql.allow.namespace.schema\": \"true\""
+                                    : "";
     char id[37], path[256], job[300];
     cr_buf b;
     cr_http_res r;
@@ -183,17 +196,18 @@ cr_code cr_odps_sql(cr_odps *o, const char *name, const char *sql, const char *p
         &b,
         "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<Instance><Job><Priority>9</Priority>"
         "<Tasks><SQL><Name>%s</Name><Config><Property><Name>settings</Name><Value>"
-        "{\"odps.sql.type.system.odps2\": \"true\", \"odps.sql.submit.mode\": \"\"}"
+        "{\"odps.sql.type.system.odps2\": \"true\", \"odps.sql.submit.mode\": \"\"%s}"
         "</Value></Property><Property><Name>uuid</Name><Value>%s</Value></Property>"
         "</Config><Query><![CDATA[%s]]></Query></SQL></Tasks>"
         "<DAG><RunMode>Sequence</RunMode></DAG></Job></Instance>",
-        name, id, sql);
+        name, spaces, id, sql);
     snprintf(path, sizeof path, "/projects/%s/instances", cr_odps_project(o));
     /* a statement that is sent twice does the same: it says IF NOT EXISTS */
     cr_odps_call c = {.method = "POST",
                       .path = path,
                       .what = "run SQL",
                       .place = place,
+                      .schema = t->schema,
                       .type = "application/xml",
                       .body = b.data,
                       .n_body = b.n,

@@ -74,6 +74,23 @@ size_t cr_xml_text(cr_xml x, const char *name, char *out, size_t size) {
     return n;
 }
 
+bool cr_xml_attribute(cr_xml x, const char *name, cr_buf *out) {
+    size_t n = strlen(name);
+    for (const char *p = x.at; (p = memmem(p, (size_t)(x.end - p), name, n)); p += n) {
+        if (p == x.at || p[-1] != ' ' || (size_t)(x.end - p) < n + 2 || p[n] != '=') continue;
+        const char *v = p + n + 2, *z = memchr(v, p[n + 1], (size_t)(x.end - v));
+        if (!z || (p[n + 1] != '"' && p[n + 1] != '\'')) continue;
+        while (v < z) {
+            char c = *v;
+            size_t skip = c == '&' ? entity(v, z, &c) : 0;
+            cr_buf_char(out, c);
+            v += skip ? skip : 1;
+        }
+        return true;
+    }
+    return false;
+}
+
 void cr_xml_escape(cr_buf *out, const char *text) {
     for (; *text; text++) {
         if (*text == '&')

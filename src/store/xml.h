@@ -19,6 +19,9 @@ bool cr_xml_next(cr_xml *x, const char *name, cr_xml *in);
  * turned back; "": there is none. Returns its length, which may be more than size - 1 bytes: then
  * only those were written. */
 size_t cr_xml_text(cr_xml x, const char *name, char *out, size_t size);
+/* cr_xml_attribute adds the value of an attribute of a start tag [x.at, x.end), with its entities
+ * turned back; false: there is none. */
+bool cr_xml_attribute(cr_xml x, const char *name, cr_buf *out);
 /* cr_xml_escape adds text so that it may stand in an element. */
 void cr_xml_escape(cr_buf *out, const char *text);
 

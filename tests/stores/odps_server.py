@@ -23,6 +23,12 @@ GET /__control?json={...} changes the faults, GET /__stats tells what was asked:
   skew: SECONDS     this clock is so far from the real one
   keys: [ID, SECRET, TOKEN]   the keys that count from now on
   commit_async: 1   a commit takes two polls
+  lose_block: K     the next K blocks that are written are taken, but the connection ends without an answer
+  keys_fail: K      the next K requests for keys are answered with 503
+  rotate_each: N    the keys end after every N requests; new ones are at /creds, a credentials URI
+  fault_rate: P     each request meets a fault with this chance: 503, no answer, a cut body, a late answer
+
+A table of a schema is the folder SCHEMA.TABLE; requests for it must say curr_schema.
 """
 import argparse
 import base64
@@ -30,6 +36,7 @@ import hashlib
 import hmac
 import json
 import os
+import random
 import re
 import struct
 import threading
@@ -42,7 +49,7 @@ from xml.sax.saxutils import escape
 import arrow_plain
 
 LOCK = threading.RLock()
-STATS = {"requests": 0, "refused": 0, "reads": 0, "sessions": 0, "refreshes": 0, "v2": 0, "v4": 0, "commits": 0, "sql": 0}
+STATS = {"requests": 0, "refused": 0, "reads": 0, "sessions": 0, "refreshes": 0, "v2": 0, "v4": 0, "commits": 0, "sql": 0, "keys": 0, "faults": 0}
 
 
 def crc32c(data, crc=0):
@@ -202,19 +209,29 @@ class Handler(BaseHTTPRequestHandler):
         if path == "/__stats":
             return self.answer(200, STATS)
         with LOCK:
+            if path == "/creds":
+                return self.give_keys()
             STATS["requests"] += 1
+            if s.faults.get("rotate_each") and STATS["requests"] % s.faults["rotate_each"] == 0:
+                s.rounds += 1
+                s.keys = ["TEMP%d" % s.rounds, "SECRET%d" % s.rounds, "TOKEN%d" % s.rounds]
             fail = s.faults.get("fail503", 0)
             if fail:
                 s.faults["fail503"] = fail - 1
         time.sleep(s.faults.get("delay_ms", 0) / 1000)
         if fail:
             return self.error(503, "ServiceUnavailable", "try again")
+        if self.random_fault():
+            return None
         control = path.startswith("/api/") and not path.startswith("/api/storage/")
         bad = self.signed(path[4:] if control else path, query)
         if bad:
             return self.error(*bad)
         if q.get("curr_project") != s.project:
             return self.error(400, "InvalidArgument", "curr_project")
+        named = re.search(r"/schemas/(\w+)/", path)
+        if q.get("curr_schema", "") != (named[1] if named and named[1] != "default" else q.get("curr_schema", "") if path.endswith("/instances") else ""):
+            return self.error(400, "InvalidArgument", "curr_schema")
         try:
             if control:
                 return self.control(method, path[4:], q, body)
@@ -224,6 +241,37 @@ class Handler(BaseHTTPRequestHandler):
         except (KeyError, ValueError) as e:
             return self.error(400, "InvalidArgument", repr(e))
 
+    def give_keys(self):
+        """a credentials URI"""
+        s = self.server
+        if s.faults.get("keys_fail", 0) > 0:
+            s.faults["keys_fail"] -= 1
+            return self.answer(503)
+        STATS["keys"] += 1
+        who, secret, token = s.keys
+        until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 3600))
+        return self.answer(200, {"Code": "Success", "AccessKeyId": who, "AccessKeySecret": secret, "SecurityToken": token, "Expiration": until})
+
+    def random_fault(self):
+        """one of the faults, for this request; True: it was answered"""
+        if random.random() >= self.server.faults.get("fault_rate", 0):
+            return False
+        with LOCK:
+            STATS["faults"] += 1
+        kind = random.randrange(4)
+        if kind == 0:
+            self.error(random.choice((502, 503, 504)), "ServiceUnavailable", "try again")
+            return True
+        if kind == 1:  # no answer at all
+            self.close_connection = True
+            self.connection.close()
+            return True
+        if kind == 2:
+            self.server.faults["cut"] = random.randrange(1, 100000)
+        else:
+            time.sleep(random.random() * 0.3)
+        return False
+
     # ---- metadata and SQL ----
 
     def control(self, method, path, q, body):
@@ -231,27 +279,30 @@ class Handler(BaseHTTPRequestHandler):
         base = f"/projects/{s.project}"
         if path == base + "/tunnel" and "service" in q:
             return self.answer(200, ("127.0.0.1:%d" % s.server_address[1]).encode())
-        m = re.fullmatch(base + r"/tables/(\w+)", path)
+        m = re.fullmatch(base + r"(?:/schemas/(\w+))?/tables/(\w+)", path)
         if m and method == "GET":
-            schema = st.schema(m[1])
+            table = (m[1] + "." if m[1] else "") + m[2]
+            schema = st.schema(table)
             if not schema:
-                return self.error(404, "NoSuchObject", "ODPS-0130131: Table not found - " + m[1])
+                return self.error(404, "NoSuchObject", "ODPS-0130131: Table not found - " + table)
             if "partitions" in q:
-                names = st.partitions(m[1])
+                if s.faults.get("same_marker"):
+                    return self.answer(200, b"<Partitions><Marker>again</Marker></Partitions>")
+                names = st.partitions(table)
                 first = int(q.get("marker") or 0)  # three at a time
-                rows = "".join("<Partition>" + "".join('<Column Name="%s" Value="%s"/>' % tuple(x.split("=", 1)) for x in n.split("/")) +
+                rows = "".join("<Partition>" + "".join('<Column Name="%s" Value="%s"/>' % tuple(escape(y, {'"': "&quot;"}) for y in x.split("=", 1)) for x in n.split("/")) +
                                "</Partition>" for n in names[first:first + 3])
                 marker = str(first + 3) if first + 3 < len(names) else ""
                 return self.answer(200, f"<?xml version='1.0'?><Partitions><Marker>{marker}</Marker>{rows}</Partitions>".encode())
             cols = {"columns": [{"name": n, "type": t} for n, t in schema["columns"]],
                     "partitionKeys": [{"name": n, "type": "STRING"} for n in schema.get("partitions", [])]}
-            return self.answer(200, f"<?xml version='1.0'?><Table><Name>{m[1]}</Name><Schema format=\"Json\"><![CDATA[{json.dumps(cols)}]]></Schema></Table>".encode())
+            return self.answer(200, f"<?xml version='1.0'?><Table><Name>{m[2]}</Name><Schema format=\"Json\"><![CDATA[{json.dumps(cols)}]]></Schema></Table>".encode())
         if path == base + "/instances" and method == "POST":
             sql = re.search(r"<Query><!\[CDATA\[(.*)\]\]></Query>", body.decode(), re.S)[1]
             with LOCK:
                 STATS["sql"] += 1
                 number = STATS["sql"]
-            s.jobs[str(number)] = self.run_sql(sql)
+            s.jobs[str(number)] = self.run_sql(sql, "odps.namespace.schema" in body.decode())
             return self.answer(201, b"", [("Location", f"http://x{base}/instances/{number}")])
         m = re.fullmatch(base + r"/instances/(\d+)", path)
         if m:
@@ -263,9 +314,14 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(200, b"<Instance><Status>Terminated</Status></Instance>")
         return self.error(404, "NoSuchObject", path)
 
-    def run_sql(self, sql):
+    def run_sql(self, sql, schemas):
         st = self.server.store
-        m = re.fullmatch(r"CREATE TABLE IF NOT EXISTS \w+\.`(\w+)` \((.*?)\)(?: PARTITIONED BY \((.*?)\))?(?: LIFECYCLE \d+)?;", sql, re.S)
+        three = re.search(r"TABLE (?:IF NOT EXISTS )?\w+\.(\w+)\.`", sql)
+        if bool(three) != schemas:
+            return "Failed", "ODPS-0130161: a name of %d parts" % (3 if three else 2)
+        if three:  # the folder is SCHEMA.TABLE
+            sql = re.sub(r"(\w+)\.(\w+)\.`(\w+)`", r"\1.`\2.\3`", sql, count=1)
+        m = re.fullmatch(r"CREATE TABLE IF NOT EXISTS \w+\.`([\w.]+)` \((.*?)\)(?: PARTITIONED BY \((.*?)\))?(?: LIFECYCLE \d+)?;", sql, re.S)
         if m:
             path = os.path.join(st.dir, m[1])
             if not os.path.exists(path):
@@ -274,9 +330,10 @@ class Handler(BaseHTTPRequestHandler):
                 parts = [c.strip().split()[0].strip("`") for c in (m[3] or "").split(",") if c.strip()]
                 json.dump({"columns": cols, "partitions": parts}, open(os.path.join(path, "schema.json"), "w"))
             return "Success", ""
-        m = re.fullmatch(r"ALTER TABLE \w+\.`(\w+)` ADD IF NOT EXISTS PARTITION \((.*)\);", sql)
+        m = re.fullmatch(r"ALTER TABLE \w+\.`([\w.]+)` ADD IF NOT EXISTS PARTITION \((.*)\);", sql)
         if m and st.schema(m[1]):
-            part = "/".join(x.strip().replace("'", "") for x in m[2].split(","))
+            found = re.findall(r"(\w+)='((?:[^'\\]|\\.)*)'", m[2])
+            part = "/".join(n + "=" + re.sub(r"\\(.)", r"\1", v) for n, v in found)
             open(st.path(m[1], part), "a").close()
             return "Success", ""
         return "Failed", "ODPS-0130161: cannot parse " + sql
@@ -325,8 +382,8 @@ class Handler(BaseHTTPRequestHandler):
         s, st = self.server, self.server.store
         if q.get("quotaName") != s.quota:
             return self.error(403, "QuotaNotGranted", "quota " + q.get("quotaName", ""))
-        m = re.fullmatch(rf"/api/storage/v1/projects/{s.project}/schemas/default/tables/(\w+)(/.*)", path)
-        table, rest = m[1], m[2]
+        m = re.fullmatch(rf"/api/storage/v1/projects/{s.project}/schemas/(\w+)/tables/(\w+)(/.*)", path)
+        table, rest = ("" if m[1] == "default" else m[1] + ".") + m[2], m[3]
         schema = st.schema(table)
         if not schema:
             return self.error(404, "NoSuchTable", table)
@@ -339,7 +396,7 @@ class Handler(BaseHTTPRequestHandler):
                 part = o["PartitionSpec"]
                 if part and part not in st.partitions(table):
                     return self.error(404, "NoSuchPartition", part)
-                sid = self.new_session({"type": "batch_write", "table": table, "parts": [part], "blocks": {}})
+                sid = self.new_session({"type": "batch_write", "table": table, "parts": [part], "blocks": {}, "attempts": []})
                 return self.answer(201, self.session_answer(sid, st.sessions[sid]))
             for c in o["RequiredDataColumns"]:
                 if c not in types:
@@ -382,8 +439,19 @@ class Handler(BaseHTTPRequestHandler):
             if names != [n for n, _ in schema["columns"]]:
                 return self.error(400, "InvalidArgument", "columns %s, the table has %s" % (names, list(types)))
             with LOCK:
+                attempt = q["block_number"] + "/" + q["attempt_number"]
+                if attempt in x["attempts"]:
+                    return self.error(400, "InvalidArgument", "attempt %s was made" % attempt)
+                x["attempts"].append(attempt)
                 x["blocks"][q["block_number"]] = rows
                 st.save()
+                lose = s.faults.get("lose_block", 0)
+                if lose:
+                    s.faults["lose_block"] = lose - 1
+            if lose:
+                self.close_connection = True
+                self.connection.close()
+                return None
             return self.answer(200, {"CommitMessage": "msg-" + q["block_number"]})
         if rest == "/commit" and method == "POST":
             x = st.sessions[q["session_id"]]
@@ -405,13 +473,14 @@ class Handler(BaseHTTPRequestHandler):
 
     def tunnel(self, method, path, q, body):
         s, st = self.server, self.server.store
-        m = re.fullmatch(rf"/projects/{s.project}/tables/(\w+)", path)
-        schema = m and st.schema(m[1])
+        m = re.fullmatch(rf"/projects/{s.project}(?:/schemas/(\w+))?/tables/(\w+)", path)
+        table = m and (m[1] + "." if m[1] else "") + m[2]
+        schema = m and st.schema(table)
         if not schema:
             return self.error(404, "NoSuchTable", path)
         if self.headers.get("x-odps-tunnel-version") != "6":
             return self.error(400, "InvalidArgument", "x-odps-tunnel-version")
-        table, part = m[1], q.get("partition", "").replace(",", "/")
+        part = q.get("partition", "").replace(",", "/")
         if part and part not in st.partitions(table):
             return self.error(404, "NoSuchPartition", part)
         if st.partitions(table) and not part:
@@ -464,6 +533,7 @@ def main():
     server.daemon_threads = True
     server.faults = json.loads(a.faults)
     server.keys = [a.id, a.secret, ""]
+    server.rounds = 0
     server.project, server.quota = a.project, a.quota
     server.store, server.jobs = Store(a.dir), {}
     print("port %d" % server.server_address[1], flush=True)

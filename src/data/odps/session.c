@@ -130,6 +130,7 @@ static cr_code look_at(const cr_odps_sessions *s, cr_odps_session *x, bool refre
                       .data = true,
                       .what = refresh ? "keep a session alive" : "look at a session",
                       .place = x->path,
+                      .schema = x->table.schema,
                       .quota = true};
     c.path = s->tunnel ? base_of(s, x)
                        : cr_arena_printf(s->arena, "%s/sessions/%s", base_of(s, x), x->id);
@@ -164,6 +165,7 @@ static cr_code make(const cr_odps_sessions *s, cr_odps_session *x, cr_err *err) 
                       .data = true,
                       .what = "make a session for the table",
                       .place = x->path,
+                      .schema = x->table.schema,
                       .quota = true,
                       .again = true}; /* a session too many ends by itself */
     if (s->tunnel) {
@@ -488,6 +490,7 @@ static cr_code fetch_once(const cr_odps_sessions *s, const cr_odps_session *x,
                       .path = path,
                       .what = "read rows",
                       .place = x->path,
+                      .schema = x->table.schema,
                       .quota = true,
                       .partial = true,
                       .most = MOST_BODY};

@@ -124,13 +124,31 @@ ends 1
 has_err "...: cannot find the data endpoint: status 401, ODPS-0410042: ..., request REQ-...; check the keys of the account and its rights"
 if grep -q 'SECRETEXAMPLE\|STSSECRET\|TOKEN' "$err"; then fail "a key is shown"; fi
 fault '{"keys": ["AKIDEXAMPLE", "SECRETEXAMPLE", ""]}'
+# keys of a credentials URI, which end every 5 requests; the server that gives them fails at first
+export ALIBABA_CLOUD_ECS_METADATA_DISABLED=true ALIBABA_CLOUD_CREDENTIALS_URI="http://127.0.0.1:$port/creds"
+unset ODPS_CONFIG_FILE_PATH
+on_odps uri
+ends 2
+has_err "...ODPS_ENDPOINT is not set; ..."
+fault '{"rotate_each": 5, "keys_fail": 2, "keys": ["TEMP", "SECRET0", "TOKEN0"]}'
+ODPS_ENDPOINT=http://127.0.0.1:$port/api on_odps uri
+ends 0
+same_weights local uri
+[ "$(stat_of keys)" -gt 2 ] || fail "the keys did not end: asked for $(stat_of keys) times"
+if grep -q 'SECRET[0-9]\|TOKEN[0-9]' "$err"; then fail "a key is shown"; fi
+fault '{"rotate_each": 0, "keys": ["AKIDEXAMPLE", "SECRETEXAMPLE", ""]}'
+unset ALIBABA_CLOUD_ECS_METADATA_DISABLED ALIBABA_CLOUD_CREDENTIALS_URI
+# keys of the cloud with an address need no file
+ODPS_ENDPOINT=http://127.0.0.1:$port/api OSS_ACCESS_KEY_ID=AKIDEXAMPLE OSS_ACCESS_KEY_SECRET=SECRETEXAMPLE on_odps keys --set train_config.num_steps=3 --set train_config.num_epochs=0
+ends 0
+export ODPS_CONFIG_FILE_PATH=odps.ini
 # predictions into a partition of a table that does not exist yet; again, which replaces them
 run crank export tiny.yaml --model_dir local --export_dir export
 ends 0
 run crank predict --scripted_model_path export --predict_input_path eval.csv --predict_output_path scores.csv --reserved_columns user,tags
 ends 0
 for again in 1 2; do
-    fault '{"fail503": 2, "commit_async": 1}'
+    fault '{"fail503": 2, "commit_async": 1, "lose_block": 1}'
     run crank predict --scripted_model_path export --predict_input_path odps://demo/tables/evals --dataset_type OdpsDataset \
         --predict_output_path odps://demo/tables/scores/dt=20250104 --reserved_columns user,tags
     ends 0
@@ -146,6 +164,15 @@ for r, w in zip(rows, want[1:]):
     same = same and str(r[0]) == w[0] and r[1] == w[1] and all(one(a) == one(b) for a, b in zip(r[2:], w[2:]))
 sys.exit(not same)
 END
+# a table of a schema, which is made in it, and read back by both ways
+run crank predict --scripted_model_path export --predict_input_path eval.csv --predict_output_path "odps://demo/tables/lab.scores/dt=it's" --reserved_columns label,user,item,tags,price
+ends 0
+[ -f "tables/lab.scores/dt=it's.jsonl" ] && [ ! -d tables/lab ] || fail "the table is not in the schema: $(ls -R tables)"
+for how in OdpsDataset OdpsDatasetV1; do
+    run crank predict --scripted_model_path export --predict_input_path "odps://demo/tables/lab.scores" --dataset_type $how --predict_output_path again_$how.csv --reserved_columns user,tags
+    ends 0
+    same scores.csv again_$how.csv
+done
 run crank predict --scripted_model_path export --predict_input_path eval.csv --predict_output_path odps://demo/tables/scores/dt=20250105
 ends 2
 has_err "... the table has 4 columns and the predictions have 2; ..."
@@ -156,6 +183,25 @@ has_err "odps://demo/tables/clicks/dt=19990101: cannot make a session for the ta
 run crank train tiny_odps.yaml --train_input_path odps://demo/clicks --eval_input_path odps://demo/tables/evals --model_dir none
 ends 2
 has_err "odps://demo/clicks: it is no table of MaxCompute; ..."
+fault '{"same_marker": 1}'
+run crank train tiny_odps.yaml --train_input_path odps://demo/tables/clicks --eval_input_path odps://demo/tables/evals --model_dir none --set data_config.is_orderby_partition=true
+ends 1
+has_err "odps://demo/tables/evals: MaxCompute's list of partitions does not end; name the partitions in the path"
+fault '{"same_marker": 0}'
+# what is there: columns and partitions
+run crank ls odps://demo/tables/clicks
+ends 0
+has_out "price                     DOUBLE"
+has_out "dt=20250103/"
+run crank ls odps://demo/tables/lab.scores
+ends 0
+has_out "dt=it's/"
+run crank ls 'odps://demo/tables/clicks/dt=20250101&dt=19990101'
+ends 1
+has_err "...the table has 1 of the 2 partitions; 'crank ls' of the table without a partition shows them all"
+run crank ls odps://demo/tables/none
+ends 1
+has_err "...: cannot look at the table: status 404, NoSuchObject: ...; check project and table in the path"
 # two ranks read parts of one session, to the weights of one process
 if [ -f "$(dirname "$CRANK")/comm-mpich.so" ]; then
     mpi_leaks
