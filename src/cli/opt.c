@@ -306,11 +306,12 @@ static cr_code take_operand(walk *w, const char *arg, cr_err *err) {
                      w->last_bool, w->last_bool, w->last_bool, arg);
     w->last_bool = NULL;
     /* Without quotes the shell makes several arguments of a glob or of a value with blanks. */
-    const char *quote = cr_path_exists(arg)   ? "put globs in quotes, "
+    bool exists = cr_scheme_len(arg) == 0 && cr_path_exists(arg); /* no shell expands the others */
+    const char *quote = exists                ? "put globs in quotes, "
                         : strpbrk(arg, "{}")  ? "put JSON in single quotes, "
                         : strpbrk(arg, "[](") ? "put a value that has blanks in quotes, "
                                               : "";
-    if (!o && cr_path_exists(arg))
+    if (!o && exists)
         return usage(err,
                      "%s: unexpected argument '%s'; write its flag in front of it, or put globs in "
                      "quotes, see '%s --help'",
