@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/kill_point.h"
+#include "base/log.h"
 #include "base/plugin.h"
 
 #define CONNECT_S 10
@@ -25,6 +26,17 @@ void cr_http_use(const cr_http_plug *p) {
     plug = p;
 }
 
+/* Tells with --debug which settings of the environment decide where requests go. Their values are
+ * not shown: the address of a proxy may hold a password. */
+static void tell_proxies(void) {
+    static const char *const names[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy",
+                                        "ALL_PROXY",  "no_proxy",    "NO_PROXY"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *v = getenv(names[i]);
+        if (v && *v) CR_DEBUG("requests obey %s of the environment", names[i]);
+    }
+}
+
 static void load(void) {
     void *entry;
     if (plug) return;
@@ -32,6 +44,7 @@ static void load(void) {
                       "build crank with libcurl4-openssl-dev installed", &entry,
                       &plug_err) == CR_OK)
         plug = entry;
+    tell_proxies();
 }
 
 /* What a call writes to. */

@@ -98,8 +98,11 @@ export ALIBABA_CLOUD_ECS_METADATA_DISABLED=true
 printf 'POD-TOKEN' >token
 ALIBABA_CLOUD_ROLE_ARN=acs:ram::1:role/a+b ALIBABA_CLOUD_OIDC_PROVIDER_ARN=acs:ram::1:oidc-provider/x ALIBABA_CLOUD_OIDC_TOKEN_FILE=$PWD/token ALIBABA_CLOUD_STS_ENDPOINT=http://127.0.0.1:$port/sts trained_with_keys pod
 over
-# no secret and no token is in any message
+# no secret and no token is in any message; proxies are told of, without their addresses
 server
+http_proxy=http://me:PASSWORD@127.0.0.1:$port no_proxy=127.0.0.1 ALIBABA_CLOUD_CREDENTIALS_URI=http://127.0.0.1:$port/creds run crank ls oss://demo-bucket/none --debug
+has_err "...requests obey http_proxy of the environment"
+no_err "...PASSWORD..."
 ALIBABA_CLOUD_CREDENTIALS_URI=http://127.0.0.1:$port/creds run crank ls oss://demo-bucket/none --debug
 ends 1
 no_err "...SECRET1..."
