@@ -39,3 +39,23 @@ uint64_t cr_crc64(uint64_t crc, const void *data, size_t n) {
         crc = table[0][(crc ^ *p) & 255] ^ crc >> 8;
     return ~crc;
 }
+
+/* Multiplies two polynomials, whose highest power is the lowest bit, modulo that of the CRC. */
+static uint64_t times(uint64_t a, uint64_t b) {
+    uint64_t p = 0;
+    for (int i = 0; i < 64; i++) {
+        if (a >> (63 - i) & 1) p ^= b;
+        b = b & 1 ? b >> 1 ^ POLYNOMIAL : b >> 1;
+    }
+    return p;
+}
+
+uint64_t cr_crc64_join(uint64_t a, uint64_t b, int64_t n) {
+    /* n bytes behind a multiply it by x^(8n): squares of x^8 for the bits of n */
+    uint64_t square = (uint64_t)1 << 55, by = (uint64_t)1 << 63;
+    for (; n > 0; n >>= 1) {
+        if (n & 1) by = times(by, square);
+        square = times(square, square);
+    }
+    return times(by, a) ^ b;
+}

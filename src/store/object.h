@@ -30,7 +30,7 @@ typedef struct cr_cloud {
     const char *prefix;       /* of its own headers: "x-amz-" */
     const char *region_name;  /* a header that names the bucket's real region; NULL: none */
     const char *range_header; /* sent with ranges; NULL: none */
-    const char *checksum;     /* a header with the CRC-64 of what was written; NULL: none */
+    const char *checksum;     /* a header with the CRC-64 of the object; NULL: none */
     bool signs_host;          /* "host" and "range" are signed, and the bucket is part of the signed
                                * path only where it is part of the URL's */
     int (*creds)(cr_creds *out, bool fresh, cr_fs_why *why);

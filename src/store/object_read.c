@@ -6,6 +6,7 @@
  * when another program replaces it, the first read fails, because it asks for the ETag.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 
 #include "base/map.h"
 #include "store/object.h"
+#include "store/object_sum.h"
 #include "store/xml.h"
 
 #define MOST_KNOWN (1 << 20) /* objects that are kept in mind */
@@ -313,6 +315,7 @@ int cr_obj_stat(const char *path, bool follow, cr_fs_stat *st, cr_fs_why *why) {
 typedef struct file {
     object o;
     bool folder;
+    cr_obj_sum sum;
     char path[];
 } file;
 
@@ -326,6 +329,7 @@ int cr_obj_open(void **out, const char *path, bool wait, cr_fs_stat *st, cr_fs_w
     file *f = cr_alloc(sizeof *f + strlen(path) + 1, "an open file");
     f->o = o;
     f->folder = st->kind == CR_FS_DIR;
+    cr_obj_sum_init(&f->sum);
     memcpy(f->path, path, strlen(path) + 1);
     *out = f;
     return 0;
@@ -338,6 +342,19 @@ static bool is_range(const cr_http_res *r, int64_t at, size_t n, int64_t size) {
              (long long)(at + (int64_t)n - 1), (long long)size);
     if (r->status == 200) return at == 0 && (int64_t)n == size && r->got == n;
     return r->status == 206 && r->got == n && strcmp(cr_http_header(r, "content-range"), want) == 0;
+}
+
+/* Compares what was read, once it is the whole file, with the CRC-64 that the store tells. */
+static int check_sum(file *f, const char *told, int64_t at, const void *buf, size_t n,
+                     cr_fs_why *why) {
+    uint64_t crc, want;
+    if (!*told || !cr_parse_u64(told, strlen(told), &want)) return 0;
+    if (!cr_obj_sum_add(&f->sum, at, buf, n, f->o.size, &crc) || crc == want) return 0;
+    snprintf(why->text, sizeof why->text,
+             "other bytes came than the store has: their CRC-64 is %" PRIu64 " and not %" PRIu64,
+             crc, want);
+    snprintf(why->cure, sizeof why->cure, "; run again, and check the network if it stays");
+    return EIO;
 }
 
 int cr_obj_pread(void *ctx, int64_t at, void *buf, size_t n, size_t *got, cr_fs_why *why) {
@@ -361,6 +378,7 @@ int cr_obj_pread(void *ctx, int64_t at, void *buf, size_t n, size_t *got, cr_fs_
                  range, r.status);
         e = EPROTO;
     }
+    if (e == 0 && c->checksum) e = check_sum(f, cr_http_header(&r, c->checksum), at, buf, n, why);
     if (e == 0) *got = n;
     if (e == ESTALE) cr_obj_forget(f->path);
     cr_http_clear(&r);
@@ -368,5 +386,7 @@ int cr_obj_pread(void *ctx, int64_t at, void *buf, size_t n, size_t *got, cr_fs_
 }
 
 void cr_obj_close(void *ctx) {
-    cr_free(ctx);
+    file *f = ctx;
+    cr_obj_sum_clear(&f->sum);
+    cr_free(f);
 }

@@ -9,6 +9,18 @@ fault '{"wrong_crc": 1}'
 run crank cp tiny.yaml "$at/x.yaml"
 ends 1
 has_err "...the store has other bytes than were sent: its CRC-64 is 1 and not ..."
+# what came is not what the store has, in a file of one range and in one of many
+head -c 1500000 /dev/urandom >some.bin
+for name in tiny.yaml some.bin; do
+    run crank cp $name "$at/$name"
+    fault '{"flip": 1}'
+    run crank cp "$at/$name" flipped
+    ends 1
+    has_err "...other bytes came than the store has: their CRC-64 is ... and not ...; run again, and check the network if it stays"
+    [ ! -e flipped ] || fail "a file with wrong bytes was left"
+    run crank cp "$at/$name" back_$name
+    same $name back_$name
+done
 # a bucket of another endpoint: the store says where it is
 fault '{"moved": "oss-cn-beijing.aliyuncs.com"}'
 run crank ls "$at/data"
