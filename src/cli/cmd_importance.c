@@ -24,8 +24,10 @@ static const cr_opt opts[] = {
     CR_OPT_EVAL_INPUT(args),
     CR_OPT_AT(args, config.eval_input_path, "data", CR_O_STR, 0, CR_O_PATHS, "PATHS", NULL,
               "--eval_input_path", 0, 0, "another name for --eval_input_path"),
-    CR_OPT_(args, rows, CR_O_COUNT, 0, 0, "N", "200000", NULL, 0, 4e9,
-            "rows to keep in memory and look at, from the first one on; 0: all"),
+    CR_OPT_(args, rows, CR_O_COUNT, 0, CR_O_ALL, "N", "-1", "by the work", -1, 4e9,
+            "rows to keep in memory and look at, from the first one on, or all; by the work: the "
+            "first 200k, and of these as many, evenly, as cost a fifth of features x an "
+            "evaluation, or about a second"),
     CR_OPT_INT(args, seed, "N", "1", NULL, 0, 9e15, "decides which row gets whose value"),
     CR_OPT_STR(args, measure, 0, "NAME", "the first AUC, else the first loss",
                "the result that orders the table and the picture"),
@@ -34,8 +36,10 @@ static const cr_opt opts[] = {
                "file that gets the JSON object, instead of importance.json in model_dir, which "
                "crank board and crank report show"),
     CR_OPT_STR(args, svg, CR_O_PATH, "FILE", "none", "write a bar chart"),
-    CR_OPT_STR(args, order, CR_O_PATH, "FILE", "none",
-               "write for each row, from 0 on, the row whose values it got"),
+    CR_OPT_STR(
+        args, order, CR_O_PATH, "FILE", "none",
+        "write for each row, from 0 on, the row whose values it got; both where not all rows "
+        "are taken"),
     CR_OPT_MODEL_DIR(args),
     CR_OPT_ACCEPT(args),
     CR_OPT_SET(args),
@@ -109,9 +113,9 @@ static cr_code write_files(cr_ui *ui, const args *a, const cr_importance *r, int
     if (code == CR_OK && a->order) code = cr_file_write(a->order, order->data, order->n, err);
     *path = NULL;
     if (code == CR_OK)
-        code = cr_keep_result(ui,
-                              &(cr_keep){a->output, "--output", r->dir, CR_BOARD_IMPORTANCE_FILE},
-                              json, path, err);
+        code =
+            cr_keep_result(ui, &(cr_keep){a->output, "--output", r->dir, CR_BOARD_IMPORTANCE_FILE},
+                           json, path, err);
     cr_buf_clear(&out);
     return code;
 }
@@ -139,6 +143,10 @@ static cr_code show(cr_ui *ui, const args *a, const cr_importance *r, const cr_b
         cr_ui_say("importance  %s rows%s, %d features in %s\n  checkpoint  %s\n",
                   cr_fmt_count(rows, (double)r->rows), r->cut ? " (there are more: --rows)" : "",
                   r->n_features, cr_fmt_time(time, seconds), r->checkpoint);
+        if (r->rows < r->read)
+            cr_ui_say("  rows        %lld of the first %lld, evenly, so that this costs a fifth of "
+                      "features x an evaluation; --rows all takes all\n",
+                      (long long)r->rows, (long long)r->read);
         for (int i = 0; i < r->n_measures; i++)
             cr_ui_say("  %-10s  %.6f\n", r->measures[i].name, r->measures[i].value);
         cr_ui_say("\n%s %s\n", r->measures[m].name, r->measures[m].auc ? "lost" : "gained");

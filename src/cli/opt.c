@@ -114,7 +114,10 @@ static bool set_value(const cr_opt_spec *spec, const cr_opt *o, const char *s, c
         return true;
     }
     case CR_O_INT: ok = cr_parse_i64(s, strlen(s), to), x = (double)*(int64_t *)to; break;
-    case CR_O_COUNT: ok = read_count(s, to), x = (double)*(int64_t *)to; break;
+    case CR_O_COUNT:
+        if (o->flags & CR_O_ALL && strcmp(s, "all") == 0) return *(int64_t *)to = 0, true;
+        ok = read_count(s, to), x = (double)*(int64_t *)to;
+        break;
     case CR_O_UINT64: return cr_parse_u64(s, strlen(s), to);
     case CR_O_FLOAT: ok = cr_parse_f64(s, strlen(s), to), x = *(double *)to; break;
     }

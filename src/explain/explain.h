@@ -35,17 +35,22 @@ typedef struct cr_importance {
     cr_unit_result *units; /* features in the order of the config, then sequences and groups */
     int n_units, n_features;
     int64_t rows;
-    bool cut; /* the data has more rows than were asked for */
+    int64_t read; /* rows that were read; where these are more, `rows` of them were chosen evenly */
+    bool cut;     /* the data has more rows than were read */
     uint64_t seed;
     char checkpoint[1088];
     const char *dir; /* the model_dir of the config, on this machine; NULL: there is none */
     double read_s, base_s, probe_s, score_s;
     size_t kept_bytes;
 } cr_importance;
+#define CR_ROWS_BY_WORK (-1)
+#define CR_ROWS_READ    200000
 typedef struct cr_importance_opts {
     cr_config_opts config; /* its path may be a model_dir or an export */
     const char *checkpoint_path;
-    int64_t max_rows; /* 0: all */
+    /* 0: all; CR_ROWS_BY_WORK: at most CR_ROWS_READ are read, and of these as many are taken as
+     * the counted work allows (cr_probes_rows) */
+    int64_t max_rows;
     uint64_t seed;
     int threads;
     cr_buf *order; /* receives one line per row: the row whose values it gets; NULL: not wanted */

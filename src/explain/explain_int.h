@@ -25,7 +25,22 @@ const char *cr_scored_dir(const cr_job *j, const cr_config_opts *config, cr_aren
 /* cr_scored_data finds the data of --eval_input_path or the config. */
 CR_CHECKED cr_code cr_scored_data(const cr_job *j, cr_kept_opts *o, cr_diag *diag);
 
+/* ---- work.c ---- */
+/* The work of one row, in multiply-adds: of an evaluation, of reading alone, and of everything that
+ * cr_probes_base and cr_probes_units do. It is counted from the model and the kept rows. */
+typedef struct cr_work_count {
+    double eval, read, probes;
+} cr_work_count;
+cr_work_count cr_probes_work(const cr_job *j, const cr_kept *k, const cr_unit_list *units);
+/* cr_probes_rows returns how many of n rows are probed where nobody says: all where that takes
+ * about a second at most, else as many as cost the share CR_PROBE_SHARE of features x an
+ * evaluation. */
+#define CR_PROBE_SHARE 0.2
+int64_t cr_probes_rows(const cr_work_count *w, int n_features, int64_t n);
+
 /* ---- probe.c ---- */
+/* cr_probe_shifts: is the layer made from its own value and the columns that differ? */
+bool cr_probe_shifts(const cr_node *n, const cr_unit *u);
 /* A node whose values are compared, one float per row. */
 typedef struct cr_probes cr_probes;
 typedef struct cr_probes_opts {

@@ -291,12 +291,20 @@ static cr_code one_round(work *w, cr_err *err) {
     return CR_OK;
 }
 
+/* The donor of a row; with its own number in front, both as the data has them, where not all rows
+ * that were read are taken. */
+static void put_order(const work *w, int64_t i) {
+    int64_t n = w->n_rows, read = w->res->read;
+    if (n < read) cr_buf_printf(w->o->order, "%lld ", (long long)cr_kept_thin_row(i, n, read));
+    cr_buf_printf(w->o->order, "%lld\n", (long long)cr_kept_thin_row(w->donor[i], n, read));
+}
+
 static cr_code compute(work *w, int per_round, cr_err *err) {
     cr_importance *r = w->res;
     CR_TRY(make_room(w, per_round, err));
     cr_shuffle_items(w->donor, w->n_rows, true, w->o->seed, 0);
     for (int64_t i = 0; w->o->order && i < w->n_rows; i++)
-        cr_buf_printf(w->o->order, "%lld\n", (long long)w->donor[i]);
+        put_order(w, i);
     for (w->u0 = 0; w->u0 < w->units.n; w->u0 = w->u1) {
         w->u1 = w->units.n - w->u0 < per_round ? w->units.n : w->u0 + per_round;
         CR_TRY(one_round(w, err));
@@ -311,12 +319,21 @@ static cr_code compute(work *w, int per_round, cr_err *err) {
 
 static cr_code run(work *w) {
     cr_importance *r = w->res;
-    cr_kept_opts ko = {.max_rows = w->o->max_rows};
+    bool by_work = w->o->max_rows == CR_ROWS_BY_WORK;
+    cr_kept_opts ko = {.max_rows = by_work ? CR_ROWS_READ : w->o->max_rows};
     cr_err err;
     double t0 = cr_now();
     CR_TRY(cr_scored_data(&w->j, &ko, w->diag));
     CR_TRY(cr_kept_read(&w->kept, &w->j, &ko, w->diag));
     r->read_s = cr_now() - t0;
+    w->units = cr_units_make(&w->j, true, w->arena);
+    r->read = cr_kept_rows(w->kept);
+    if (by_work) {
+        cr_work_count count = cr_probes_work(&w->j, w->kept, &w->units);
+        int64_t n = cr_probes_rows(&count, w->units.n_features, r->read);
+        if (n < r->read && cr_kept_thin(&w->kept, n, &err) != CR_OK)
+            return cr_diag_err(w->diag, &err);
+    }
     r->rows = w->n_rows = cr_kept_rows(w->kept);
     r->cut = cr_kept_cut(w->kept);
     r->kept_bytes = cr_kept_bytes(w->kept);
@@ -324,7 +341,6 @@ static cr_code run(work *w) {
         return cr_diag_err(w->diag, &(cr_err){.code = CR_EUSAGE,
                                               .msg = "more than 2^32 rows; give fewer with "
                                                      "--rows"});
-    w->units = cr_units_make(&w->j, true, w->arena);
     r->n_units = w->units.n;
     r->n_features = w->units.n_features;
     r->units = CR_NEW_N(w->arena, cr_unit_result, r->n_units + 1);

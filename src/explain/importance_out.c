@@ -27,6 +27,7 @@ void cr_importance_json(cr_buf *out, const cr_importance *r) {
     cr_jw_str(&w, "kind", "importance");
     cr_jw_str(&w, "checkpoint", r->checkpoint);
     cr_jw_i64(&w, "rows", r->rows);
+    cr_jw_i64(&w, "read_rows", r->read);
     cr_jw_bool(&w, "more_rows", r->cut);
     cr_jw_i64(&w, "seed", (int64_t)r->seed);
     cr_jw_arr(&w, "measures");

@@ -165,20 +165,26 @@ static cr_code read_all(cr_kept *k, cr_loader *l, int64_t max_rows, cr_err *err)
     return CR_OK;
 }
 
-cr_code cr_kept_read(cr_kept **out, cr_job *j, const cr_kept_opts *o, cr_diag *diag) {
+static cr_kept *empty(int n_lists, int n_seqs, int n_labels, int n_weights) {
     cr_kept *k = cr_alloc(sizeof(*k), "kept rows");
+    k->n_lists = n_lists;
+    k->lists = cr_alloc((size_t)(n_lists + 1) * sizeof(list), "kept rows");
+    k->n_seqs = n_seqs;
+    k->seqs = cr_alloc((size_t)(n_seqs + 1) * sizeof(list), "kept rows");
+    k->seq_width = cr_alloc((size_t)(n_seqs + 1) * sizeof(int64_t), "kept rows");
+    k->n_labels = n_labels;
+    k->labels = cr_alloc((size_t)(n_labels + 1) * sizeof(cr_buf), "kept rows");
+    k->n_weights = n_weights;
+    k->weights = cr_alloc((size_t)(n_weights + 1) * sizeof(cr_buf), "kept rows");
+    return k;
+}
+
+cr_code cr_kept_read(cr_kept **out, cr_job *j, const cr_kept_opts *o, cr_diag *diag) {
     const cr_features *fs = j->features;
+    cr_kept *k =
+        empty(fs->n_sparse + j->model->n_mapped, fs->n_dense_seq, fs->n_labels, fs->n_weights);
     cr_err err;
     *out = k;
-    k->n_lists = fs->n_sparse + j->model->n_mapped;
-    k->lists = cr_alloc((size_t)(k->n_lists + 1) * sizeof(list), "kept rows");
-    k->n_seqs = fs->n_dense_seq;
-    k->seqs = cr_alloc((size_t)(k->n_seqs + 1) * sizeof(list), "kept rows");
-    k->seq_width = cr_alloc((size_t)(k->n_seqs + 1) * sizeof(int64_t), "kept rows");
-    k->n_labels = fs->n_labels;
-    k->labels = cr_alloc((size_t)(k->n_labels + 1) * sizeof(cr_buf), "kept rows");
-    k->n_weights = fs->n_weights;
-    k->weights = cr_alloc((size_t)(k->n_weights + 1) * sizeof(cr_buf), "kept rows");
     cr_loader *l = NULL;
     cr_job_data d = {.paths = o->paths,
                      .key = o->key,
@@ -469,4 +475,25 @@ void cr_taken_clear(cr_taken *t) {
     cr_free(t->labels);
     cr_free(t->weights);
     *t = (cr_taken){0};
+}
+
+cr_code cr_kept_thin(cr_kept **kept, int64_t n, cr_err *err) {
+    cr_kept *k = *kept, *to = empty(k->n_lists, k->n_seqs, k->n_labels, k->n_weights);
+    int64_t *rows = cr_alloc((size_t)(n + 1) * sizeof(*rows), "rows to keep");
+    cr_taken t = {0};
+    for (int64_t i = 0; i < n; i++)
+        rows[i] = cr_kept_thin_row(i, n, k->n_rows);
+    cr_code code = cr_kept_take(k, &(cr_sources){.n = n, .rows = rows}, &t, err);
+    if (code == CR_OK) code = add_rows(to, &t.b, n, err);
+    cr_taken_clear(&t);
+    cr_free(rows);
+    if (code != CR_OK) {
+        cr_kept_free(to);
+        return code;
+    }
+    to->cut = k->cut;
+    make_all(to);
+    cr_kept_free(k);
+    *kept = to;
+    return CR_OK;
 }

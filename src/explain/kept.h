@@ -33,6 +33,12 @@ bool cr_kept_same(const cr_kept *k, cr_kept_part part, int64_t s, int64_t a, int
  * have not the same value, for i < n. */
 void cr_kept_differ(const cr_kept *k, cr_kept_part part, int64_t s, int64_t first, int64_t n,
                     const int64_t *donor, bool *differs);
+/* cr_kept_thin leaves n of the rows, evenly from the first one on: row i n_rows / n is the new row
+ * i. A failure leaves all of them. */
+static inline int64_t cr_kept_thin_row(int64_t i, int64_t n, int64_t n_rows) {
+    return (int64_t)((double)i * (double)n_rows / (double)n);
+}
+CR_CHECKED cr_code cr_kept_thin(cr_kept **k, int64_t n, cr_err *err);
 size_t cr_kept_bytes(const cr_kept *k);
 
 /* Where the values of a batch come from: n rows, and for each part the kept row of each row. */

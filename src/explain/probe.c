@@ -71,7 +71,7 @@ struct cr_probes {
 
 /* Is the layer made from its own value and the columns that differ? Not where most of them do: then
  * that gains nothing, and rounding would tell rows apart that have become the same. */
-static bool shiftable(const cr_node *n, const cr_unit *u) {
+bool cr_probe_shifts(const cr_node *n, const cr_unit *u) {
     if (!n->op->shift || n->in[0]->op != &cr_op_lookup || n->op->shift_scratch(n) < 0) return false;
     int count;
     int64_t width = 0;
@@ -109,7 +109,7 @@ static void look_at(cr_probes *p, probe *v, bool *keep, bool *before) {
         }
         v->whole |= n->op->batch;
         v->all_lists |= n->op == &cr_op_codes;
-        bool shifts = shiftable(n, v->unit);
+        bool shifts = cr_probe_shifts(n, v->unit);
         for (int k = 0; k < (shifts ? 1 : n->n_in); k++) {
             need[n->in[k]->id] = true;
             v->bare[n->in[k]->id] &= shifts;

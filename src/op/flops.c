@@ -22,6 +22,11 @@ static const cr_node *product_of(const cr_node *n, double *flops) {
     return W;
 }
 
+double cr_node_flops(const cr_node *n) {
+    double flops;
+    return product_of(n, &flops) ? flops : 0;
+}
+
 double cr_graph_flops(const cr_graph *g, const double *steps, bool train) {
     double sum = 0, flops;
     for (int i = 0; i < g->n; i++) {

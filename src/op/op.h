@@ -308,5 +308,8 @@ cr_node *cr_mean_loss(cr_graph *g, cr_node *x, int weight);
  * of its products forward and, when training, backward where gradients go. Axis i has steps[i]
  * positions per row. */
 double cr_graph_flops(const cr_graph *g, const double *steps, bool train);
+/* cr_node_flops returns those of one node forward, for one of its rows or positions; 0: it is no
+ * product. */
+double cr_node_flops(const cr_node *n);
 
 #endif

@@ -172,6 +172,33 @@ has_out "  user ...feature ..."
 has_out "  unused ...feature ...not used..."
 has_out "  clicks ...sequence..."
 grep -q '<svg xmlns=' bars.svg || fail "no picture"
+# work that takes more than a second: as many rows as the rule says, evenly, and the same figures as of these rows alone
+sed 's/\[32, 16\]/[2048, 2048]/' deepfm.yaml >large.yaml
+run crank train large.yaml --model_dir large --train_input_path eval.csv --set train_config.num_epochs=1 -q
+ends 0
+run crank importance large.yaml --model_dir large --order large.order
+ends 0
+has_out "  rows ... of the first 1500, evenly, so that this costs a fifth of features x an evaluation; --rows all takes all"
+mv large/importance.json some.json
+cat >some.py <<'END'
+import csv, json
+pairs = [list(map(int, x.split())) for x in open("large.order")]
+r = json.load(open("some.json"))
+assert r["read_rows"] == 1500 and not r["more_rows"] and 500 < r["rows"] == len(pairs) < 1500, r["rows"]
+rows = [p[0] for p in pairs]
+assert rows == sorted(set(rows)) and rows[0] == 0 and max(b - a for a, b in zip(rows, rows[1:])) <= 3
+assert sorted(p[1] for p in pairs) == rows
+lines = open("eval.csv").read().split("\n")
+open("some.csv", "w").write("\n".join([lines[0]] + [lines[1 + i] for i in rows]) + "\n")
+END
+python3 some.py || fail "the rows that were chosen"
+run crank importance large.yaml --model_dir large --data some.csv --rows all --output all.json -q
+ends 0
+sed 's/"read_rows": *[0-9]*/"read_rows": 0/' some.json >some.plain
+sed 's/"read_rows": *[0-9]*/"read_rows": 0/' all.json >all.plain
+same some.plain all.plain
+run crank importance large.yaml --model_dir large --rows al
+ends 2
 # where the JSON object goes: to model_dir for the page, not to that of an export, else where --output says; --data
 same din/importance.json din.json
 rm din/importance.json
