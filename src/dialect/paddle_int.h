@@ -226,6 +226,7 @@ void cr_pd_fat_deepffm(cr_pd *p);
 void cr_pd_aitm(cr_pd *p);
 void cr_pd_autofis(cr_pd *p);
 void cr_pd_naml(cr_pd *p);
+void cr_pd_fastformer(cr_pd *p);
 /* cr_pd_news_sizes reads the sizes of a model of news. */
 cr_paddle_news cr_pd_news_sizes(cr_pd *p);
 void cr_pd_escm2(cr_pd *p);

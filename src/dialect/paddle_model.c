@@ -43,6 +43,7 @@ static const char *const idle_xdeepfm[] = {"distributed_embedding",
 static const char *const idle_autoint[] = {"distributed_embedding", "use_sparse", "num_field",
                                            "is_sparse", NULL};
 static const char *const idle_autofis[] = {"n_col", NULL};
+static const char *const idle_fastformer[] = {"hidden_size", "max_position_embeddings", NULL};
 static const char *const idle_dlrm[] = {"distributed_embedding", "sparse_inputs_slots", "num_field",
                                         NULL};
 static const char *const idle_din[] = {"distributed_embedding", "use_DataLoader", "is_sparse",
@@ -79,6 +80,7 @@ static const cr_pd_model models[] = {
     {"dssm", cr_pd_documents, cr_pd_dssm, idle_none, "Adam", true, false},
     {"escm2", cr_pd_aliccp, cr_pd_escm2, idle_escm2, "Adam", false, false},
     {"esmm", cr_pd_aliccp, cr_pd_esmm, idle_tasks, "Adam", false, false},
+    {"fastformer", cr_pd_news, cr_pd_fastformer, idle_fastformer, "Adam", false, false},
     {"fasttext", cr_pd_subwords, cr_pd_fasttext, idle_none, NULL, true, false},
     {"fat_deepffm", cr_pd_criteo, cr_pd_fat_deepffm, idle_slots, "Adam", false, false},
     {"ffm", cr_pd_criteo, cr_pd_ffm, idle_slots, "Adam", true, false},
@@ -117,10 +119,10 @@ static const cr_pd_model models[] = {
 #define N_MODELS (sizeof models / sizeof *models)
 
 /* Models of PaddleRec that crank does not have. */
-static const char *const others[] = {
-    "bert4rec",         "deeprec", "deepwalk", "dmr",      "dpin", "dselect_k", "dsin", "ensfm",
-    "fastformer",       "iprec",   "kim",      "listwise", "maml", "metaheac",  "mhcn", "sign",
-    "textcnn_pretrain", "tisas",   NULL};
+static const char *const others[] = {"bert4rec",         "deeprec", "deepwalk", "dmr",   "dpin",
+                                     "dselect_k",        "dsin",    "ensfm",    "iprec", "kim",
+                                     "listwise",         "maml",    "metaheac", "mhcn",  "sign",
+                                     "textcnn_pretrain", "tisas",   NULL};
 
 static const char *next_model(const void *ctx, size_t i) {
     (void)ctx;
@@ -185,6 +187,7 @@ static const cr_pd_model *by_keys(const cr_pd *p) {
         {"fibinet", "bilinear_type", "reduction_ratio"},
         {"aitm", "feature_vocabulary", "drop_prob"},
         {"autofis", "grad_c", "grad_mu"},
+        {"fastformer", "pooler_type", "article_title_size"},
         {"naml", "neg_condidate_sample_size", "article_title_size"},
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)

@@ -1,5 +1,6 @@
 /*
- * paddle_news.c - PaddleRec's models of news: naml (Wu et al., 2019).
+ * paddle_news.c - PaddleRec's models of news: naml (Wu et al., 2019), and fastformer (Wu et al.,
+ * 2021), in which the layers of that name read the words and the browsed articles.
  *
  * `crank run` writes the rows (src/tool/news.c): the candidates and then the browsed articles, each
  * with a category, a subcategory, a title and a text. All articles of a row go through the same
@@ -11,6 +12,8 @@
  * As shipped, the scores of the attention have no tanh (--compat paddlerec), and texts are
  * convolved with the weights of titles, which is not available.
  */
+#include <string.h>
+
 #include "dialect/paddle_int.h"
 
 /* Constants of PaddleRec's code, which the config may give. */
@@ -24,6 +27,7 @@ static long long attention_units(cr_pd *p) {
 cr_paddle_news cr_pd_news_sizes(cr_pd *p) {
     cr_pd_map h = p->hyper;
     return (cr_paddle_news){
+        .masks = h.map && cr_conf_find(h.map, "pooler_type") != NULL,
         .title = cr_pd_int(p, h, "article_title_size", CR_PD_REQUIRED, 1, 100000),
         .content = cr_pd_int(p, h, "article_content_size", CR_PD_REQUIRED, 1, 100000),
         .browsed = cr_pd_int(p, h, "browse_size", CR_PD_REQUIRED, 1, 100000),
@@ -40,7 +44,11 @@ void cr_pd_news(cr_pd *p) {
               "slot_text: {form: LISTS, separator: \"\\t\", list_separator: \" \"}, input_fields: "
               "[{input_name: place, input_type: INT64}, {input_name: category, input_type: "
               "ARRAY_INT64}, {input_name: subcategory, input_type: ARRAY_INT64}, {input_name: "
-              "title, input_type: ARRAY_INT64}, {input_name: content, input_type: ARRAY_INT64}]}");
+              "title, input_type: ARRAY_INT64}, {input_name: content, input_type: ARRAY_INT64}%s]}",
+              cr_pd_news_sizes(p).masks
+                  ? ", {input_name: title_mask, input_type: ARRAY_FLOAT}, {input_name: "
+                    "content_mask, input_type: ARRAY_FLOAT}"
+                  : "");
 }
 
 static void steps(cr_pd *p, const char *name, int64_t n, int64_t rows, int64_t dim,
@@ -140,5 +148,49 @@ void cr_pd_naml(cr_pd *p) {
     articles(p, &b, &s);
     attend(p, &b, "user", "browsed", s.browsed);
     put_model(p, &b, &s, "");
+    cr_buf_clear(&b);
+}
+
+/* A block of fastformer; mask: the group of the mask, NULL: none. */
+static void fast(cr_pd *p, cr_buf *b, const char *name, const char *input, const char *mask,
+                 int64_t vectors) {
+    cr_pd_map h = p->hyper;
+    long long heads = (long long)cr_pd_int(p, h, "num_attention_heads", 16, 1, 4096);
+    long long layers = (long long)cr_pd_int(p, h, "num_hidden_layers", 2, 1, 128);
+    long long ff = (long long)cr_pd_int(p, h, "intermediate_size", CR_PD_REQUIRED, 1, 65536);
+    double drop = cr_pd_num(p, h, "hidden_dropout_prob", 0.2, 0, 0.999);
+    double eps = cr_pd_num(p, h, "layer_norm_eps", 1e-12, 0, 1);
+    double std = cr_pd_num(p, h, "initializer_range", 0.02, 0, 1);
+    cr_buf_printf(b, "{name: %s, inputs: [{block_name: %s}", name, input);
+    if (mask) cr_buf_printf(b, ", {feature_group_name: %s}", mask);
+    cr_buf_printf(b,
+                  "], fastformer: {vectors: %lld, num_heads: %lld, num_layers: %lld, ff_units: "
+                  "%lld, dropout_ratio: %.9g, eps: %.9g, init_std: %.9g}}, ",
+                  (long long)vectors, heads, layers, ff, drop, eps, std);
+}
+
+void cr_pd_fastformer(cr_pd *p) {
+    cr_paddle_news s = cr_pd_news_sizes(p);
+    long long n = (long long)(s.others + 1 + s.browsed);
+    const char *pooler = cr_pd_str(p, p->hyper, "pooler_type", true);
+    if (*pooler && strcmp(pooler, "weightpooler") != 0)
+        cr_pd_wrong(p, cr_pd_at(p, p->hyper, "pooler_type"),
+                    "pooler_type is '%.40s' and must be weightpooler", pooler);
+    cr_buf b;
+    cr_buf_init(&b);
+    views(p, &b, &s);
+    cr_pd_feature(p, p->data_at, "raw_feature: {feature_name: title_mask, value_dim: %lld}",
+                  n * (long long)s.title);
+    cr_pd_feature(p, p->data_at, "raw_feature: {feature_name: content_mask, value_dim: %lld}",
+                  n * (long long)s.content);
+    convolve(p, &b, "title", s.title);
+    convolve(p, &b, "content", s.content);
+    fast(p, &b, "title_view", "title_words", "title_mask", s.title);
+    fast(p, &b, "content_view", "content_words", "content_mask", s.content);
+    articles(p, &b, &s);
+    fast(p, &b, "user", "browsed", NULL, s.browsed);
+    put_model(p, &b, &s,
+              ", {group_name: title_mask, feature_names: [title_mask]}, {group_name: content_mask, "
+              "feature_names: [content_mask]}");
     cr_buf_clear(&b);
 }

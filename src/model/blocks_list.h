@@ -27,6 +27,7 @@
     X(dot_interaction, cr_block_dot_interaction_msg)                                               \
     X(dropout, cr_block_dropout_msg)                                                               \
     X(ensemble, cr_block_ensemble_msg)                                                             \
+    X(fastformer, cr_block_fastformer_msg)                                                         \
     X(field_linear, cr_block_field_linear_msg)                                                     \
     X(fields, cr_block_fields_msg)                                                                 \
     X(fm, cr_block_fm_msg)                                                                         \

@@ -74,3 +74,45 @@ def naml_net(compat):
 
 CASES["naml"] = Case("naml", new(SIZES + ", conv_out_channel_size: 4"), news_rows, naml_net(False), classes, 0.1)
 CASES["naml_compat"] = Case("naml", new(SIZES + ", conv_out_channel_size: 4", 0.01, "Adam"), news_rows, naml_net(True), classes, 0.01, "Adam")
+
+# ---- fastformer ----
+
+
+def normed(P, name, x):
+    return F.layer_norm(x, x.shape[-1:], P["model.blocks.%s.weight" % name], P["model.blocks.%s.bias" % name], 1e-5)
+
+
+def gathered(P, name, x, mask, H):
+    """Attention of H heads over the vectors of a group: x (..., n, D) -> (..., 1, D). A group of padding alone gives zeros."""
+    s = block(P, name, x) / (x.shape[-1] // H) ** 0.5 if H else block(P, name, x)
+    a = torch.exp(s - s.max(-2, keepdim=True).values.detach()) * mask.unsqueeze(-1)
+    a = a / a.sum(-2, keepdim=True).clamp(min=1e-30)
+    return (a.repeat_interleave(x.shape[-1] // a.shape[-1], -1) * x).sum(-2, keepdim=True)
+
+
+def fastformer(P, name, x, mask, H, layers):
+    x = normed(P, name + ".norm", x + P["model.blocks.%s.position_embeddings" % name].reshape(x.shape[-2:]))
+    for i in range(layers):
+        n = "%s.layers.%d." % (name, i)
+        q = block(P, n + "query", x)
+        qk = block(P, n + "key", x) * gathered(P, n + "query_att", q, mask, H)
+        v = block(P, n + "transform", gathered(P, n + "key_att", qk, mask, H) * q) + q
+        x = normed(P, n + "norm1", block(P, n + "dense", v) + x)
+        x = normed(P, n + "norm2", block(P, n + "linear2", F.gelu(block(P, n + "linear1", x))) + x)
+    s = torch.tanh(block(P, name + ".att_fc1", x))
+    a = torch.exp(block(P, name + ".att_fc2", s)) * mask.unsqueeze(-1)
+    return (a / a.sum(-2, keepdim=True).clamp(min=1e-30) * x).sum(-2)
+
+
+def fastformer_net(P, x, train):
+    cat, sub, title, content = tables(P, x)
+    real = [(x[k] != WORDS).to(cat.dtype) for k in ("title", "content")]
+    views = [fastformer(P, "title_view", convolve(P, "title_words", title), real[0], 2, 2),
+             fastformer(P, "content_view", convolve(P, "content_words", content), real[1], 2, 2),
+             torch.relu(block(P, "category_view", cat)), torch.relu(block(P, "subcategory_view", sub))]
+    return scored(P, x, views, True, lambda v: fastformer(P, "user", v, torch.ones_like(v[..., 0]), 2, 2))
+
+
+FAST = ", conv_out_channel_size: 4, hidden_size: 4, hidden_dropout_prob: 0, num_hidden_layers: 2, num_attention_heads: 2, intermediate_size: 3, " \
+       "max_position_embeddings: 8, layer_norm_eps: 1e-5, initializer_range: 0.02, pooler_type: weightpooler"
+CASES["fastformer"] = Case("fastformer", new(SIZES + FAST, 0.05), news_rows, fastformer_net, classes, 0.05)

@@ -46,7 +46,7 @@ crosses 160 autofis/train/part
 crosses 40 autofis/test/part
 run crank run -m autofis/config.yaml --threads 2
 ends 0
-has_out "... - INFO - epoch: 1 done, auc: 0..., log_loss: 0..., loss:..., epoch time: ... s"
+has_out "... - INFO - epoch: 1 done, auc: 0...,log_loss: 0...,loss:..., epoch time: ... s"
 has_err "...output_autofis/rows/train holds 160 rows, made from the ids and labels in autofis/train"
 has_err "...comb_mask.npy names the ... of 6 pairs of fields that are left; -o stage=1 trains with them alone"
 [ "$(head -n 1 output_autofis/rows/train/rows.txt | wc -w)" = 5 ] || fail "label and ids in a line"
@@ -118,7 +118,7 @@ news 40 naml/test
 printf 'n1\tn2\tn3\n' >>naml/train/browse.txt
 run crank run -m naml/config.yaml --threads 2
 ends 0
-has_out "... - INFO - epoch: 1 done, auc: 0..., loss:..., epoch time: ... s"
+has_out "... - INFO - epoch: 1 done, auc: 0...,loss:..., epoch time: ... s"
 has_err "...output_naml/rows/train holds 96 rows, made from the articles in naml/train; 1 lines have too few others"
 [ "$(head -n 1 output_naml/rows/train/rows.txt | cut -f 2 | wc -w)" = 7 ] || fail "three candidates and four browsed ones"
 run crank run -m naml/config.yaml --infer
@@ -152,3 +152,32 @@ rm naml/train/browse.txt
 run crank run -m naml/config.yaml
 ends bad
 has_err "...the folder 'naml/train' has no line with as many other articles as the model reads, 2, in a file browse.txt; its articles are in article.txt"
+
+# ---- fastformer ----
+config fastformer "$sizes
+  hidden_size: 8
+  hidden_dropout_prob: 0.1
+  num_hidden_layers: 2
+  num_attention_heads: 2
+  intermediate_size: 6
+  max_position_embeddings: 8
+  layer_norm_eps: 1e-12
+  initializer_range: 0.02
+  pooler_type: weightpooler"
+news 96 fastformer/train
+news 40 fastformer/test
+run crank run -m fastformer/config.yaml --threads 2
+ends 0
+has_out "... - INFO - epoch: 1 done, auc: 0...loss:..., epoch time: ... s"
+[ "$(head -n 1 output_fastformer/rows/train/rows.txt | cut -f 6 | cut -c 1-11)" = "1 1 0 1 1 0" ] || fail "words and padding of titles"
+run crank run -m fastformer/config.yaml --infer
+ends 0
+has_out "... - INFO - epoch: 1 done, auc: ..., epoch time: ... s"
+run crank run -m fastformer/config.yaml --compat paddlerec -o runner.epochs=1
+ends 0
+run crank run -m fastformer/config.yaml -o hyper_parameters.pooler_type=mean
+ends 2
+has_err "-o 'hyper_parameters.pooler_type=mean': pooler_type is 'mean' and must be weightpooler"
+run crank run -m fastformer/config.yaml -o hyper_parameters.num_attention_heads=3
+ends 2
+has_err "...: block 'title_view': its first input must be whole groups of 3 vectors (it has 21) of a width that 3 heads divide (it is 8), and a second input has a number for each of them"

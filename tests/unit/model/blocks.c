@@ -34,6 +34,14 @@ static const struct {
      "mlp.mlp.0.perceptron.0.weight "
      "mlp.mlp.0.perceptron.0.bias linear.weight linear.bias evolution.weight_ih_l0 "
      "evolution.weight_hh_l0 evolution.bias_ih_l0 evolution.bias_hh_l0"},
+    {"fastformer", MODEL(AB, "fastformer: {vectors: 2, num_heads: 2, ff_units: 3}"), 4,
+     "position_embeddings norm.weight norm.bias layers.0.query.weight layers.0.query.bias "
+     "layers.0.key.weight layers.0.key.bias layers.0.query_att.weight layers.0.query_att.bias "
+     "layers.0.key_att.weight layers.0.key_att.bias layers.0.transform.weight "
+     "layers.0.transform.bias layers.0.dense.weight layers.0.dense.bias layers.0.norm1.weight "
+     "layers.0.norm1.bias layers.0.linear1.weight layers.0.linear1.bias layers.0.linear2.weight "
+     "layers.0.linear2.bias layers.0.norm2.weight layers.0.norm2.bias att_fc1.weight att_fc1.bias "
+     "att_fc2.weight att_fc2.bias"},
     {"group_attention", MODEL(AB, "group_attention: {vectors: 2, units: 3}"), 4,
      "attention.weight attention.bias projection.weight"},
     {"group_conv", MODEL(AB, "group_conv: {vectors: 2, filters: 5}"), 10, "weight bias"},
