@@ -19,6 +19,7 @@ struct cr_train_metrics {
     cr_train_metric **v;
     cr_all_rows *all;
     cr_eval_result result;
+    bool ended; /* an epoch has ended, and there was no step since: its values are still shown */
 };
 
 cr_code cr_train_metrics_new(cr_train_metrics **out, cr_job *j, const cr_lanes *lanes,
@@ -26,6 +27,7 @@ cr_code cr_train_metrics_new(cr_train_metrics **out, cr_job *j, const cr_lanes *
     const cr_model *m = j->model;
     cr_train_metrics *t = cr_alloc(sizeof *t, "training metrics");
     t->j = j;
+    t->ended = false;
     t->v = cr_alloc((size_t)(m->n_train_metrics + 1) * sizeof *t->v, "training metrics");
     int64_t K = 1;
     cr_code code = CR_OK;
@@ -54,6 +56,7 @@ void cr_train_metrics_free(cr_train_metrics *m) {
 
 cr_code cr_train_metrics_step(cr_train_metrics *m, const cr_trainer *t, const cr_batch *b,
                               cr_err *err) {
+    m->ended = false;
     for (int i = 0; i < m->result.n; i++) {
         const cr_model_metric *mm = &m->j->model->train_metrics[i];
         cr_metric_rows rows = {.in = {.n_rows = b->n_rows,
@@ -68,12 +71,14 @@ cr_code cr_train_metrics_step(cr_train_metrics *m, const cr_trainer *t, const cr
 }
 
 void cr_train_metrics_epoch(cr_train_metrics *m) {
+    (void)cr_train_metrics_result(m);
+    m->ended = true;
     for (int i = 0; i < m->result.n; i++)
         cr_train_metric_epoch(m->v[i]);
 }
 
 const cr_eval_result *cr_train_metrics_result(cr_train_metrics *m) {
-    for (int i = 0; i < m->result.n; i++)
+    for (int i = 0; i < m->result.n && !m->ended; i++)
         m->result.v[i].value = cr_train_metric_value(m->v[i]);
     return &m->result;
 }

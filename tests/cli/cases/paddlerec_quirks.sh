@@ -137,6 +137,7 @@ hyper_parameters: {optimizer: {class: SGD, learning_rate: 0.01}, sparse_feature_
 END
 run crank run -m dnn/config.yaml
 ends 0
+grep 'Training Epoch' "$err" | tail -n 1 | grep -q ' auc:0.[0-9]*[1-9]' || fail "the last line has no AUC: $(grep 'Training Epoch' "$err" | tail -n 1)"
 has_err "dnn/config.yaml:...: note: PaddleRec's dnn always takes Adam; SGD of the config is used, and --compat paddlerec takes the other"
 # the AUC of an evaluation is that of its rows, whatever training counted: twice the same
 run crank run -m dnn/config.yaml --infer -o runner.infer_end_epoch=1
