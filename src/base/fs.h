@@ -39,7 +39,7 @@ typedef struct cr_fs_stat {
 typedef struct cr_fs_why {
     int tries;      /* how often the request was made, when more than once */
     char text[160]; /* the cause; "": the text of strerror is the cause */
-    char cure[96];  /* what the user can do, as "; cure"; "": the cure is cr_errno_cure's */
+    char cure[128]; /* what the user can do, as "; cure"; "": the cure is cr_errno_cure's */
 } cr_fs_why;
 
 /* Abilities of a store. */

@@ -185,6 +185,10 @@ const cr_env cr_envs[] = {
     {"HADOOP_USER_NAME", CR_ENV_TEXT, NULL, NULL, "the user as whom HDFS is asked; not set: `USER`",
      NULL, false},
     {"USER", CR_ENV_TEXT, NULL, NULL, "see `HADOOP_USER_NAME`", NULL, false},
+    {"CRANK_HDFS", CR_ENV_TEXT, NULL, NULL,
+     "`native`: `hdfs://` paths are read by the RPC of name nodes and data nodes, where the web "
+     "interface is closed; `web` or not set: by WebHDFS",
+     NULL, false},
     {"HADOOP_TOKEN", CR_ENV_TEXT, NULL, NULL,
      "a delegation token of HDFS as it stands in URLs; never printed", NULL, false},
     {"HADOOP_TOKEN_FILE_LOCATION", CR_ENV_TEXT, NULL, NULL,

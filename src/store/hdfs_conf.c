@@ -125,12 +125,16 @@ static void add_node(cr_hdfs_place *p, const char *scheme, const char *host) {
 }
 
 /* Adds the name nodes of a name service, or of the only one. */
-static void from_files(cr_hdfs_place *p, const char *name) {
+static void from_files(cr_hdfs_place *p, const char *name, bool native) {
     char ids[400], key[600], host[256], policy[40] = "";
     bool tls =
         property("dfs.http.policy", policy, sizeof policy) && strcmp(policy, "HTTPS_ONLY") == 0;
-    const char *scheme = tls ? "https://" : "http://",
-               *what = tls ? "https-address" : "http-address";
+    const char *scheme = native ? ""
+                         : tls  ? "https://"
+                                : "http://",
+               *what = native ? "rpc-address"
+                       : tls  ? "https-address"
+                              : "http-address";
     snprintf(key, sizeof key, "dfs.ha.namenodes.%s", name);
     if (!property(key, ids, sizeof ids)) return;
     for (char *save, *id = strtok_r(ids, ", \t\n", &save); id;
@@ -155,19 +159,35 @@ static void from_host(cr_hdfs_place *p, const char *name) {
     add_node(p, "http://", whole);
 }
 
-static int nowhere(cr_fs_why *why, const char *text) {
+/* One name node, by its own protocol: the port of the path counts, then that of the files. */
+static void from_rpc(cr_hdfs_place *p, const char *name) {
+    char key[600], address[256], whole[300];
+    const char *colon = strrchr(name, ':');
+    snprintf(key, sizeof key, "dfs.namenode.rpc-address.%s", name);
+    if ((!colon || strchr(colon, ']')) &&
+        (property(key, address, sizeof address) ||
+         (property("dfs.namenode.rpc-address", address, sizeof address) &&
+          strncmp(address, name, strlen(name)) == 0 && address[strlen(name)] == ':')))
+        snprintf(whole, sizeof whole, "%s", address);
+    else
+        snprintf(whole, sizeof whole, "%.255s%s", name,
+                 colon && !strchr(colon, ']') ? "" : ":8020");
+    add_node(p, "", whole);
+}
+
+static int nowhere(cr_fs_why *why, bool native, const char *text) {
     snprintf(why->text, sizeof why->text, "%s", text);
-    snprintf(why->cure, sizeof why->cure,
-             "; set HADOOP_CONF_DIR, or write webhdfs://host:9870/path");
+    snprintf(why->cure, sizeof why->cure, "; set HADOOP_CONF_DIR, or write %s",
+             native ? "hdfs://host:8020/path" : "webhdfs://host:9870/path");
     return EINVAL;
 }
 
-int cr_hdfs_find(cr_hdfs_place *p, const char *path, cr_fs_why *why) {
+int cr_hdfs_find(cr_hdfs_place *p, const char *path, bool native, cr_fs_why *why) {
     const char *a = strstr(path, ":/"), *gateway = env("WEBHDFS_URL"),
                *user = env("HADOOP_USER_NAME");
     char value[512];
     memset(p, 0, sizeof *p);
-    if (!a) return nowhere(why, "the path has no scheme");
+    if (!a) return nowhere(why, native, "the path has no scheme");
     bool web = strncasecmp(path, "webhdfs", 7) == 0, safe = strncasecmp(path, "swebhdfs", 8) == 0;
     a++;
     if (a[1] == '/') { /* hdfs://name/path, else hdfs:/path */
@@ -179,14 +199,16 @@ int cr_hdfs_find(cr_hdfs_place *p, const char *path, cr_fs_why *why) {
     if (!p->name[0] && property("fs.defaultFS", value, sizeof value) && strstr(value, "://"))
         snprintf(p->name, sizeof p->name, "%.*s", (int)strcspn(strstr(value, "://") + 3, "/"),
                  strstr(value, "://") + 3);
-    if (gateway)
+    p->gateway = gateway && !native;
+    if (p->gateway)
         add_node(p, "", gateway);
     else if (!p->name[0])
-        return nowhere(why, "neither the path nor fs.defaultFS names a file system");
+        return nowhere(why, native, "neither the path nor fs.defaultFS names a file system");
     else if (web || safe)
         add_node(p, safe ? "https://" : "http://", p->name);
     else {
-        from_files(p, p->name);
+        from_files(p, p->name, native);
+        if (p->n == 0 && native) from_rpc(p, p->name);
         if (p->n == 0) from_host(p, p->name);
     }
     for (int i = 0; i < p->n; i++) { /* an address of the environment may end in a slash */
@@ -197,7 +219,9 @@ int cr_hdfs_find(cr_hdfs_place *p, const char *path, cr_fs_why *why) {
     snprintf(p->user, sizeof p->user, "%s", user ? user : "");
     p->kerberos = property("hadoop.security.authentication", value, sizeof value) &&
                   strcmp(value, "kerberos") == 0;
-    p->token = find_token();
+    p->by_name = property("dfs.client.use.datanode.hostname", value, sizeof value) &&
+                 strcmp(value, "true") == 0;
+    p->token = native ? NULL : find_token();
     return 0;
 }
 

@@ -118,7 +118,7 @@ kill "$server"
 wait "$server" 2>/dev/null || true
 run crank ls hdfs://ns1/data
 ends 1
-has_err "...(tried 8 times); check that the store can be reached, and run again"
+has_err "...(tried 8 times); check that the store can be reached; where HTTP is closed, set CRANK_HDFS=native"
 # a delegation token, from a file in Hadoop's form; it is in no message
 python3 - <<'P'
 def v(b): return bytes([len(b)]) + b
