@@ -7,6 +7,10 @@
  * then its body up to a byte 0xff, or of the length that a header "Length: N" gives. Failures that
  * would be waited for are left out: they are the same code. The readers of tables get the sessions
  * of a checkpoint first, up to a byte 0xff, and then answers with sessions and rows.
+ *
+ * 'N' and 'B' as the first byte are HDFS without HTTP: the whole client, and a data node alone.
+ * What comes from the network is then pieces of a length (two bytes, high one first) and so many
+ * bytes; an empty piece closes the connection.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -20,8 +24,11 @@
 #include "base/fs_list.h"
 #include "data/reader.h"
 #include "store/creds.h"
+#include "store/hdfs_blocks.h"
+#include "store/hrpc.h"
 #include "store/http.h"
 #include "store/odps.h"
+#include "store/tcp.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -80,6 +87,70 @@ static int answer(cr_http_call *c) {
 }
 
 static const cr_http_plug fake = {.abi = CR_HTTP_ABI, .call = answer};
+
+/* ---- a network ---- */
+
+static size_t piece; /* what is left of it */
+
+static int net_open(void **c, const char *host, int port, int limit_ms, cr_fs_why *why) {
+    (void)limit_ms;
+    (void)why;
+    if (!*host || port < 1 || port > 65535) abort();
+    *c = &piece;
+    return ++n_calls > 50 ? ECONNREFUSED : 0;
+}
+
+static int net_recv(void *c, void *p, size_t n, size_t *got, int limit_ms) {
+    size_t left = (size_t)(input_end - input);
+    (void)c;
+    (void)limit_ms;
+    *got = 0;
+    if (n == 0) abort(); /* nobody asks for nothing */
+    if (piece == 0) {
+        if (left < 2) return 0;
+        piece = (size_t)(unsigned char)input[0] << 8 | (unsigned char)input[1];
+        input += 2;
+        left -= 2;
+    }
+    if (piece > left) piece = left;
+    *got = n < piece ? n : piece;
+    memcpy(p, input, *got);
+    input += *got;
+    piece -= *got;
+    return 0;
+}
+
+static int net_send(void *c, const void *p, size_t n, int limit_ms) {
+    (void)c;
+    (void)limit_ms;
+    return p && n > 0 ? 0 : EINVAL;
+}
+
+static void net_close(void *c) {
+    *(size_t *)c = 0;
+}
+
+static const cr_tcp_plug fake_net = {10, 10, net_open, net_recv, net_send, net_close};
+
+static void data_node(void) {
+    cr_block *b = cr_alloc(sizeof *b, "a block");
+    cr_fs_why why = {0};
+    size_t got = 0;
+    char *to = malloc(600);
+    snprintf(b->pool, sizeof b->pool, "BP-1");
+    b->size = 1500;
+    b->n_nodes = 3;
+    for (int i = 0; i < 3; i++) {
+        snprintf(b->nodes[i].host, sizeof b->nodes[i].host, "dn%d", i);
+        b->nodes[i].port = 9866;
+    }
+    int e = to ? cr_block_read(b, 700, to, 600, &got, &why) : ENOMEM;
+    if (got > 600 || (e == 0) != (got == 600) || !memchr(why.text, 0, sizeof why.text)) abort();
+    free(to);
+    cr_free(b);
+}
+
+/* ---- stores ---- */
 
 static void name(void *ctx, const char *text, cr_fs_kind kind) {
     if (kind <= CR_FS_OTHER) *(size_t *)ctx += strlen(text);
@@ -257,6 +328,10 @@ static const char *begin(void) {
     setenv("OSS_REGION", "cn-hangzhou", 1);
     setenv("ODPS_ENDPOINT", "http://127.0.0.1:9/api", 1);
     setenv("HADOOP_USER_NAME", "u", 1);
+    setenv("CRANK_HDFS", "native", 1); /* of hdfs:// alone */
+    unsetenv("HADOOP_CONF_DIR");
+    unsetenv("HADOOP_HOME");
+    cr_tcp_use(&fake_net);
     cr_http_use(&fake);
     return home;
 }
@@ -280,6 +355,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     input = text;
     input_end = text + n;
     n_calls = 0;
+    piece = 0;
+    if (data[0] == 'N' || data[0] == 'B') {
+        static unsigned host; /* connections of an input before this one stay open */
+        char path[60];
+        snprintf(path, sizeof path, "hdfs://nn%u:9/a", ++host);
+        if (data[0] == 'N')
+            store(&cr_store_hdfs, path);
+        else
+            data_node();
+        free(text);
+        return 0;
+    }
     setenv("AWS_ACCESS_KEY_ID", "id", 1);
     setenv("AWS_SECRET_ACCESS_KEY", "secret", 1);
     setenv("OSS_ACCESS_KEY_ID", "id", 1);
