@@ -51,8 +51,8 @@ typedef enum cr_slot_sampler {
 typedef struct cr_slot_made_conf { /* SlotMade */
     cr_conf_base base;
     const char *name, *value, *as_many_as, *begin_with, *other_than, *log_of, *counts;
-    const char *copy_of, *parts_of, *parts;
-    int64_t count, first, last, plus, at_most;
+    const char *copy_of, *parts_of, *parts, *values_of, *places_of, *where, *fill;
+    int64_t count, first, last, plus, at_most, is, most;
     int sampler; /* cr_slot_sampler */
     double power;
 } cr_slot_made_conf;
@@ -75,7 +75,7 @@ typedef struct cr_slot_text_conf { /* SlotText */
     const char *list_separator, *history;
     int64_t shortest, longest, window;
     cr_msgs made; /* cr_slot_made_conf */
-    const char *padding;
+    const char *padding, *missing;
     cr_slot_tree_conf *tree; /* NULL: none */
 } cr_slot_text_conf;
 extern const cr_msg cr_slot_text_msg; /* slots/config.c */

@@ -8,7 +8,7 @@
  *   paddle_envs.c   all keys in one list, which is printed
  *   paddle_model.c  which model is meant
  *   paddle_rank.c, paddle_tasks.c, paddle_pairs.c, paddle_weighed.c, paddle_steps.c,
- *   paddle_match.c, paddle_recall.c, paddle_news.c  the models: one function each
+ *   paddle_match.c, paddle_recall.c, paddle_news.c, paddle_attend.c  the models: one function each
  *   paddle_runs.c   what `crank run` does, one after the other
  *   paddle_servers.c  training with parameter servers
  *   paddle_tables.c   tables with an accessor, and training day by day
@@ -217,6 +217,7 @@ void cr_pd_movies(cr_pd *p);    /* slots of a user and a movie, and the rating *
 void cr_pd_news(cr_pd *p);      /* articles of candidates and browsed ones */
 void cr_pd_pasted(cr_pd *p);    /* ids, and labels of another file */
 void cr_pd_purchases(cr_pd *p); /* click, purchase, and ids of feature_vocabulary */
+void cr_pd_behaviour(cr_pd *p); /* a history of 50 steps with masks, features, price, label */
 
 /* ---- the models ---- */
 void cr_pd_gatenet(cr_pd *p);
@@ -230,6 +231,7 @@ void cr_pd_fastformer(cr_pd *p);
 /* cr_pd_news_sizes reads the sizes of a model of news. */
 cr_paddle_news cr_pd_news_sizes(cr_pd *p);
 void cr_pd_escm2(cr_pd *p);
+void cr_pd_dmr(cr_pd *p);
 void cr_pd_afm(cr_pd *p);
 void cr_pd_pnn(cr_pd *p);
 void cr_pd_fgcnn(cr_pd *p);

@@ -76,6 +76,7 @@ static const cr_pd_model models[] = {
     {"dien", cr_pd_histories, cr_pd_dien, idle_loader, NULL, false, false},
     {"din", cr_pd_history, cr_pd_din, idle_din, NULL, false, false},
     {"dlrm", cr_pd_criteo, cr_pd_dlrm, idle_dlrm, "Adam", false, false},
+    {"dmr", cr_pd_behaviour, cr_pd_dmr, idle_none, "Adam", false, false},
     {"dnn", cr_pd_criteo, cr_pd_dnn, idle_slots, "Adam", false, true},
     {"dssm", cr_pd_documents, cr_pd_dssm, idle_none, "Adam", true, false},
     {"escm2", cr_pd_aliccp, cr_pd_escm2, idle_escm2, "Adam", false, false},
@@ -119,10 +120,10 @@ static const cr_pd_model models[] = {
 #define N_MODELS (sizeof models / sizeof *models)
 
 /* Models of PaddleRec that crank does not have. */
-static const char *const others[] = {"bert4rec",         "deeprec", "deepwalk", "dmr",   "dpin",
-                                     "dselect_k",        "dsin",    "ensfm",    "iprec", "kim",
-                                     "listwise",         "maml",    "metaheac", "mhcn",  "sign",
-                                     "textcnn_pretrain", "tisas",   NULL};
+static const char *const others[] = {"bert4rec", "deeprec",  "deepwalk", "dpin", "dselect_k",
+                                     "dsin",     "ensfm",    "iprec",    "kim",  "listwise",
+                                     "maml",     "metaheac", "mhcn",     "sign", "textcnn_pretrain",
+                                     "tisas",    NULL};
 
 static const char *next_model(const void *ctx, size_t i) {
     (void)ctx;
@@ -189,6 +190,7 @@ static const cr_pd_model *by_keys(const cr_pd *p) {
         {"autofis", "grad_c", "grad_mu"},
         {"fastformer", "pooler_type", "article_title_size"},
         {"naml", "neg_condidate_sample_size", "article_title_size"},
+        {"dmr", "main_embedding_size", "cms_segid_size"},
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (has(p, rules[i].a) && has(p, rules[i].b)) return by_name(rules[i].model);

@@ -47,6 +47,7 @@
     X(mmoe, cr_block_mmoe_msg)                                                                     \
     X(multi_window_din, cr_block_multi_window_din_msg)                                             \
     X(multiply, cr_block_multiply_msg)                                                             \
+    X(next_item, cr_block_next_item_msg)                                                           \
     X(pair_attention, cr_block_pair_attention_msg)                                                 \
     X(penalty, cr_block_penalty_msg)                                                               \
     X(pick, cr_block_pick_msg)                                                                     \
@@ -64,11 +65,13 @@
     X(simple_attention, cr_block_simple_attention_msg)                                             \
     X(slice, cr_block_slice_msg)                                                                   \
     X(softmax, cr_block_softmax_msg)                                                               \
+    X(spread, cr_block_spread_msg)                                                                 \
     X(step_attention, cr_block_step_attention_msg)                                                 \
     X(stop_gradient, cr_block_stop_gradient_msg)                                                   \
     X(sum, cr_block_sum_msg)                                                                       \
     X(transformer, cr_block_transformer_msg)                                                       \
     X(unroll, cr_block_unroll_msg)                                                                 \
+    X(weigh_steps, cr_block_weigh_steps_msg)                                                       \
     X(wukong_layer, cr_wukong_layer_msg)
 
 #define CR_BLOCK_DECLARE(key, message)                                                             \

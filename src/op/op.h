@@ -199,6 +199,8 @@ cr_node *cr_seq_spread(cr_graph *g, cr_node *x, int axis);
 cr_node *cr_seq_pool(cr_graph *g, cr_node *s, bool mean);
 /* Softmax of scale * x over a row's positions, per column. */
 cr_node *cr_seq_softmax(cr_graph *g, cr_node *x, float scale);
+/* The same over all but a row's last `leave` positions, whose share is 0. */
+cr_node *cr_seq_softmax_but(cr_graph *g, cr_node *x, float scale, int64_t leave);
 /* The sum over a row's positions of a (1) times s. */
 cr_node *cr_seq_weigh(cr_graph *g, cr_node *a, cr_node *s);
 /* The same sum for each of m windows of len[i] positions, which follow one another from the start,

@@ -120,7 +120,21 @@ cr_node *cr_seq_pool(cr_graph *g, cr_node *s, bool mean) {
     return cr_graph_op(g, &cr_op_seq_pool, &s, 1, &mean, sizeof(mean));
 }
 
-/* ---- softmax over the positions of a row, per column ---- */
+/* ---- softmax over the positions of a row, per column; the last ones may be left out: their share
+ * is 0 ---- */
+
+typedef struct shares {
+    float scale;
+    int64_t leave;
+} shares;
+
+/* The positions of row r that take part: [*from, returned); *all receives their real end. */
+static int64_t taking_part(const cr_node *n, const cr_tile *t, int64_t r, int64_t *from,
+                           int64_t *all) {
+    int64_t leave = ((const shares *)n->attr)->leave;
+    *all = positions(t, n->axis, r, from);
+    return *all - *from > leave ? *all - leave : *from;
+}
 
 static void softmax_infer(cr_node *n) {
     if (n->in[0]->cls != CR_SEQ) CR_BUG("softmax: not a sequence");
@@ -129,12 +143,13 @@ static void softmax_infer(cr_node *n) {
 }
 
 static void softmax_forward(const cr_node *n, cr_tile *t) {
-    float scale = *(const float *)n->attr;
+    float scale = ((const shares *)n->attr)->scale;
     const float *x = cr_val(t, n->in[0]);
     float *y = cr_val(t, n);
     int64_t ld = cr_ld(n);
-    for (int64_t r = 0, from; r < t->n_rows; r++) {
-        int64_t end = positions(t, n->axis, r, &from);
+    for (int64_t r = 0, from, all; r < t->n_rows; r++) {
+        int64_t end = taking_part(n, t, r, &from, &all);
+        if (end < all) memset(y + end * ld, 0, (size_t)((all - end) * ld) * sizeof(float));
         for (int64_t j = 0; j < n->width; j++) {
             float most = -INFINITY;
             for (int64_t p = from; p < end; p++)
@@ -159,13 +174,15 @@ static void softmax_forward(const cr_node *n, cr_tile *t) {
 
 static void softmax_backward(const cr_node *n, cr_tile *t) {
     if (!cr_wants_grad(t, n, 0)) return;
-    float scale = *(const float *)n->attr;
+    float scale = ((const shares *)n->attr)->scale;
     const float *y = cr_val(t, n), *dy = cr_grad(t, n);
     float *dx = cr_grad(t, n->in[0]);
     bool first = cr_first_grad(t, n, 0);
     int64_t ld = cr_ld(n);
-    for (int64_t r = 0, from; r < t->n_rows; r++) {
-        int64_t end = positions(t, n->axis, r, &from);
+    for (int64_t r = 0, from, all; r < t->n_rows; r++) {
+        int64_t end = taking_part(n, t, r, &from, &all);
+        if (first && end < all)
+            memset(dx + end * ld, 0, (size_t)((all - end) * ld) * sizeof(float));
         for (int64_t j = 0; j < n->width; j++) {
             float dot = 0;
             for (int64_t p = from; p < end; p++)
@@ -179,8 +196,9 @@ static void softmax_backward(const cr_node *n, cr_tile *t) {
 }
 
 static cr_node *softmax_example(cr_graph *g, int k) {
-    if (k > 1) return NULL;
-    return cr_seq_softmax(g, cr_feed_seq(g, cr_graph_axis(g), k ? 3 : 1), k ? 0.5f : 1.0f);
+    if (k > 2) return NULL;
+    return cr_seq_softmax_but(g, cr_feed_seq(g, cr_graph_axis(g), k ? 3 : 1), k ? 0.5f : 1.0f,
+                              k == 2);
 }
 
 const cr_op_type cr_op_seq_softmax = {.name = "seq_softmax",
@@ -191,8 +209,13 @@ const cr_op_type cr_op_seq_softmax = {.name = "seq_softmax",
                                       .keep_val = true,
                                       .seq = true};
 
+cr_node *cr_seq_softmax_but(cr_graph *g, cr_node *x, float scale, int64_t leave) {
+    shares s = {scale, leave};
+    return cr_graph_op(g, &cr_op_seq_softmax, &x, 1, &s, sizeof(s));
+}
+
 cr_node *cr_seq_softmax(cr_graph *g, cr_node *x, float scale) {
-    return cr_graph_op(g, &cr_op_seq_softmax, &x, 1, &scale, sizeof(scale));
+    return cr_seq_softmax_but(g, x, scale, 0);
 }
 
 /* ---- weigh: sum over a row's positions of a (1) times s (w) ---- */

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "base/buf.h"
 #include "data/config.h"
 
 static const cr_enum_value forms[] = {
@@ -62,20 +63,39 @@ static const cr_field made_fields[] = {
            "or the id of this column and its parts, from the file `parts`"),
     CR_STR(cr_slot_made_conf, parts, NULL, CR_F_OURS,
            "parts_of: a file with an id and the ids of its parts per line"),
+    CR_STR(cr_slot_made_conf, values_of, NULL, CR_F_OURS,
+           "or the values of another column of whole numbers, all or those that `where` chooses"),
+    CR_STR(cr_slot_made_conf, places_of, NULL, CR_F_OURS, "or their places in it, from 0"),
+    CR_STR(cr_slot_made_conf, where, NULL, CR_F_OURS,
+           "values_of, places_of: a column that is as long; where it is `is`, the value is taken"),
+    CR_INT(cr_slot_made_conf, is, 1, -4e18, 4e18, CR_F_OURS, "what `where` must be"),
+    CR_INT(cr_slot_made_conf, most, 0, 0, 1000000, CR_F_OURS,
+           "values_of, places_of: so many values at most, the first ones; 0: all"),
+    CR_STR(cr_slot_made_conf, fill, NULL, CR_F_OURS,
+           "values_of, places_of: a whole number that stands behind fewer than `most` values"),
     CR_END,
 };
 static void made_check(const void *self, cr_diag *diag) {
     const cr_slot_made_conf *c = self;
     int ways = (cr_conf_has(c, "value") ? 1 : 0) + (c->count > 0) + (*c->as_many_as != 0) +
-               (*c->log_of != 0) + (*c->copy_of != 0) + (*c->parts_of != 0);
+               (*c->log_of != 0) + (*c->copy_of != 0) + (*c->parts_of != 0) + (*c->values_of != 0) +
+               (*c->places_of != 0);
     if (ways != 1)
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, c->base.at,
                     "column '%s' is made in %d ways; give one of value, count, as_many_as, log_of, "
-                    "copy_of and parts_of",
+                    "copy_of, parts_of, values_of and places_of",
                     c->name, ways);
     if ((*c->parts_of != 0) != (*c->parts != 0))
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, c->base.at,
                     "column '%s': parts_of and the file parts belong together", c->name);
+    bool chosen = *c->values_of || *c->places_of;
+    if (!chosen && (*c->where || *c->fill || c->most > 0))
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, c->base.at,
+                    "column '%s': where, most and fill belong to values_of and places_of", c->name);
+    int64_t number;
+    if (*c->fill && !cr_parse_i64(c->fill, strlen(c->fill), &number))
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "fill"),
+                    "fill is '%.40s' and must be a whole number", c->fill);
     bool draws = c->count > 0 || *c->as_many_as;
     if (draws && (c->sampler == CR_DRAW_COUNTS) != (*c->counts != 0))
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, c->base.at,
@@ -154,6 +174,8 @@ static const cr_field slot_text_fields[] = {
            "columns that no line has"),
     CR_STR(cr_slot_text_conf, padding, NULL, CR_F_OURS,
            "LISTS: a value that stands for none and is left out"),
+    CR_STR(cr_slot_text_conf, missing, NULL, CR_F_OURS,
+           "FIXED: an empty value, or NULL, is this one; not given: empty ones are passed over"),
     CR_MSG(cr_slot_text_conf, tree, &tree_msg, CR_F_OURS,
            "LISTS: each line gives several rows, those of nodes of a tree"),
     CR_END,
@@ -169,6 +191,9 @@ static void check(const void *self, cr_diag *diag) {
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, c->tree ? "tree" : "padding"),
                     "%s is for the form LISTS; set form, or leave it out",
                     c->tree ? "tree" : "padding");
+    if (c->form != CR_SLOT_FIXED && *c->missing)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "missing"),
+                    "missing is for the form FIXED; set form, or leave it out");
     if (strlen(s) == 1 && *s != ':' && *s != '\n' && *s != '\r') return;
     cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "separator"),
                 "separator: one byte stands between two tokens, and it is neither a colon nor a "

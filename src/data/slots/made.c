@@ -1,6 +1,6 @@
 /*
  * made.c - columns of slot text that no line has: constants, drawn ids, how often a drawn id is
- * expected, copies, and ids with their parts.
+ * expected, copies, chosen values, and ids with their parts.
  *
  * Draws are a function of the line's bytes, the number of the row in it and the column, so they are
  * the same for any number of threads, any size of blocks and after a pause, and in every epoch.
@@ -132,6 +132,15 @@ void cr_slots_find_made(struct cr_slots *t, const cr_data_conf *c, cr_arena *a, 
         d->log_of = other(t, m, "log_of", m->log_of, diag);
         d->copy_of = other(t, m, "copy_of", m->copy_of, diag);
         d->parts_of = other(t, m, "parts_of", m->parts_of, diag);
+        d->values_of = other(t, m, "values_of", m->values_of, diag);
+        d->places_of = other(t, m, "places_of", m->places_of, diag);
+        d->where = other(t, m, "where", m->where, diag);
+        if ((d->values_of >= 0 || d->places_of >= 0) &&
+            (!t->v[f].many || t->v[f].type == CR_COL_STR))
+            cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(m, "name"),
+                        "'%s' holds values of another column; its input_type is ARRAY_INT64 or "
+                        "ARRAY_FLOAT",
+                        m->name);
         bool draws = m->count > 0 || *m->as_many_as;
         if (draws && (!t->v[f].many || t->v[f].type != CR_COL_I64))
             cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(m, "name"),

@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/buf.h"
 #include "base/rng.h"
@@ -145,6 +146,29 @@ static bool skip_empty(const parsing *p, const char **s, const char *end) {
     while (*s < end && **s == p->t->separator)
         ++*s;
     return *s < end;
+}
+
+/* Reads the fields in order, each with as many values as `widths` says; an empty value counts, and
+ * is `missing`. */
+static bool every_value(parsing *p, const char *s, const char *end) {
+    const char *missing = p->t->missing;
+    int64_t left = 0;
+    int f = -1;
+    for (const char *q; s <= end; s = q + 1, left--) {
+        while (left == 0 && ++f < p->t->n)
+            if (p->t->v[f].weights < 0 && !p->t->v[f].draw) left = p->t->v[f].width;
+        if (f == p->t->n) return wrong(p, "the row goes on behind the last slot of input_fields");
+        q = token_end(p, s, end);
+        bool none = q == s || (q - s == 4 && strncasecmp(s, "NULL", 4) == 0);
+        none = none && p->t->v[f].type != CR_COL_STR; /* texts are places in the block */
+        if (!(none ? add(p, f, missing, strlen(missing)) : add(p, f, s, (size_t)(q - s))))
+            return false;
+    }
+    while (left == 0 && ++f < p->t->n)
+        if (p->t->v[f].weights < 0 && !p->t->v[f].draw) left = p->t->v[f].width;
+    if (f == p->t->n) return true;
+    return wrong(p, "the row ends inside slot '%s'; %lld value%s missing", p->t->v[f].name,
+                 (long long)left, left == 1 ? " is" : "s are");
 }
 
 /* Reads the fields in order, each with its number of values: in front of them, or from `widths`. */
@@ -285,14 +309,47 @@ static bool parts_column(parsing *p, int f, const cr_slot_draw *d) {
     return true;
 }
 
+/* Finds the next value of field f at or after place *at of the list; *at is then behind it. */
+static const value *next_value(const parsing *p, int f, size_t end, size_t *at) {
+    while (*at < end)
+        if (p->field[(*at)++] == f) return &p->val[*at - 1];
+    return NULL;
+}
+
+/* The values, or the places, of another column where a third one says so. */
+static bool choose_column(parsing *p, int f, const cr_slot_draw *d) {
+    const cr_slot_made_conf *c = d->conf;
+    int from = d->values_of >= 0 ? d->values_of : d->places_of;
+    bool whole = p->t->v[f].type == CR_COL_I64;
+    size_t i = p->begin, j = p->begin, end = p->n;
+    int64_t n = 0, fill = 0;
+    if (d->where >= 0 && p->now[from] != p->now[d->where])
+        return wrong(p, "slot '%s' has %d value%s and slot '%s', which chooses among them, has %d",
+                     p->t->v[from].name, p->now[from], p->now[from] == 1 ? "" : "s",
+                     p->t->v[d->where].name, p->now[d->where]);
+    const value *v;
+    for (int64_t place = 0; (v = next_value(p, from, end, &i)); place++) {
+        int64_t x = d->values_of >= 0 ? v->i : place;
+        if (d->where >= 0 && next_value(p, d->where, end, &j)->i != c->is) continue;
+        if (c->most && n == c->most) break;
+        if (!store(p, f, whole ? (value){.i = x} : (value){.f = (float)x})) return false;
+        n++;
+    }
+    if (!*c->fill || !cr_parse_i64(c->fill, strlen(c->fill), &fill)) return true;
+    for (; n < c->most; n++)
+        if (!store(p, f, whole ? (value){.i = fill} : (value){.f = (float)fill})) return false;
+    return true;
+}
+
 static bool make_columns(parsing *p) {
     for (int i = 0; i < p->t->n_made; i++) {
         int f = p->t->made[i];
         const cr_slot_draw *d = p->t->v[f].draw;
         if (!p->t->v[f].needed) continue;
-        bool ok = d->log_of >= 0     ? log_column(p, f, d)
-                  : d->copy_of >= 0  ? copy_column(p, f, d)
-                  : d->parts_of >= 0 ? parts_column(p, f, d)
+        bool ok = d->log_of >= 0                           ? log_column(p, f, d)
+                  : d->copy_of >= 0                        ? copy_column(p, f, d)
+                  : d->parts_of >= 0                       ? parts_column(p, f, d)
+                  : d->values_of >= 0 || d->places_of >= 0 ? choose_column(p, f, d)
                   : d->conf->count > 0 || d->as_many_as >= 0
                       ? draw_column(p, f, d)
                       : add(p, f, d->conf->value, strlen(d->conf->value));
@@ -444,7 +501,8 @@ static void one_line(parsing *p, const char *s, const char *end) {
     }
     begin_row(p);
     bool in_order = t->form == CR_SLOT_COUNTED || t->form == CR_SLOT_FIXED;
-    end_row(p, in_order                   ? counted(p, s, end)
+    end_row(p, *t->missing                ? every_value(p, s, end)
+               : in_order                 ? counted(p, s, end)
                : t->form == CR_SLOT_LISTS ? lists(p, s, end)
                                           : pairs(p, s, end));
 }

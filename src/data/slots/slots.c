@@ -55,6 +55,13 @@ static bool is_part_type(int type, const cr_slot_pair_conf *p) {
     return type == (*p->ids ? MAP_INT64_FLOAT : CR_COL_F32);
 }
 
+/* Is it a column that no line has? */
+static bool is_made(const cr_slot_text_conf *st, const char *name) {
+    for (int64_t i = 0; st && i < st->made.n; i++)
+        if (strcmp(((const cr_slot_made_conf *)st->made.v[i])->name, name) == 0) return true;
+    return false;
+}
+
 /* Finds the slots of a part, which must be lists of input_fields. */
 static void find_slots(struct cr_slots *t, cr_slot *s, const cr_data_conf *c,
                        const cr_field_conf *f, cr_diag *diag) {
@@ -91,8 +98,10 @@ static void make_fields(struct cr_slots *t, const cr_data_conf *c, cr_arena *a, 
         s->place = 0;
         s->many = type >= FIRST_LIST;
         s->type = (cr_coltype)(type - (s->many ? FIRST_LIST : 0));
-        s->width = st && n_real < st->widths.n ? st->widths.v[n_real] : 1;
-        n_real++;
+        if (!is_made(st, s->name)) {
+            s->width = st && n_real < st->widths.n ? st->widths.v[n_real] : 1;
+            n_real++;
+        }
         if (type < FIRST_LIST_OF_LISTS &&
             (s->type == CR_COL_I64 || s->type == CR_COL_F32 || s->type == CR_COL_STR)) {
             (void)cr_map_put(&t->index, s->name, strlen(s->name), i);
@@ -130,6 +139,7 @@ static void find_session(struct cr_slots *t, const cr_data_conf *c, cr_diag *dia
     t->history = t->next = t->center = t->context = -1;
     t->list_separator = st && st->list_separator ? st->list_separator[0] : ',';
     t->padding = st && st->padding ? st->padding : "";
+    t->missing = st && st->missing ? st->missing : "";
     t->shortest = st ? st->shortest : 1;
     t->longest = st ? st->longest : 0;
     t->window = st ? st->window : 1;
@@ -162,8 +172,9 @@ static void mark_needed(struct cr_slots *t, int n_want) {
     for (int i = t->n_made - 1; i >= 0; i--) {
         const cr_slot *f = &t->v[t->made[i]];
         int of[] = {f->draw->as_many_as, f->draw->begin_with, f->draw->other_than,
-                    f->draw->log_of,     f->draw->copy_of,    f->draw->parts_of};
-        for (int k = 0; f->needed && k < 6; k++)
+                    f->draw->log_of,     f->draw->copy_of,    f->draw->parts_of,
+                    f->draw->values_of,  f->draw->places_of,  f->draw->where};
+        for (size_t k = 0; f->needed && k < sizeof of / sizeof *of; k++)
             if (of[k] >= 0) t->v[of[k]].needed = true;
     }
     if (t->tree) t->v[t->tree->item].needed = true;

@@ -39,7 +39,7 @@ typedef struct cr_slot {
 /* How such a column is made. Fields of others are -1 where there is none. */
 typedef struct cr_slot_draw {
     const cr_slot_made_conf *conf;
-    int as_many_as, begin_with, other_than, log_of, copy_of, parts_of;
+    int as_many_as, begin_with, other_than, log_of, copy_of, parts_of, values_of, places_of, where;
     const double *sums; /* COUNTS: share of the ids up to each */
     int64_t n_sums;
     const struct cr_slot_parts *parts;
@@ -90,6 +90,7 @@ struct cr_slots {
     int64_t shortest, longest, window;
     int history, next, center, context; /* fields of sessions; -1: not wanted */
     const char *padding;                /* LISTS: a value that is left out; "": none */
+    const char *missing;                /* FIXED: what an empty value is; "": they are none */
     const cr_slot_tree *tree;           /* NULL: none */
     const int *made; /* fields that no line has, in the order of slot_text.made */
     int n_made;

@@ -125,6 +125,26 @@ static cr_slot_made_conf less = {.name = "label",
                                  .at_most = 1,
                                  .counts = ""};
 static void *less_list[] = {&less};
+static cr_slot_made_conf chosen = {.name = "c",
+                                   .value = "",
+                                   .as_many_as = "",
+                                   .log_of = "",
+                                   .counts = "",
+                                   .values_of = "a",
+                                   .where = "m",
+                                   .is = 2,
+                                   .fill = ""};
+static cr_slot_made_conf placed = {.name = "p",
+                                   .value = "",
+                                   .as_many_as = "",
+                                   .log_of = "",
+                                   .counts = "",
+                                   .places_of = "a",
+                                   .where = "m",
+                                   .is = 2,
+                                   .most = 2,
+                                   .fill = "7"};
+static void *chosen_list[] = {&chosen, &placed};
 static void *right_list[] = {&right}, *other_list[] = {&others}, *drawn_list[] = {&drawn, &logs};
 
 static const slot_case cases[] = {
@@ -195,6 +215,22 @@ static const slot_case cases[] = {
       .made = {less_list, 1}},
      "1,9,2,9;1\n9;7\n99,9;2\n",
      "[1 2]|1|0;null|7|1;[99]|2|1;"},
+    /* values and places where another column is 2; two places, with 7 behind fewer */
+    {"a:6,m:6,c:8,p:6",
+     "c,p",
+     {.form = CR_SLOT_LISTS, .separator = ";", .list_separator = " ", .made = {chosen_list, 2}},
+     "4 5 6 8;2 1 2 2\n4 5;1 2\n4;1\n4;1 2\n",
+     "[4 6 8]|[0 2];[5]|[1 7];null|[7 7];{4: slot 'a' has 1 value and slot 'm', which chooses "
+     "among "
+     "them, has 2}"},
+    /* an empty value at its place is not passed over */
+    {"label:1,ids:6,d:8",
+     "label,ids,d",
+     {.form = CR_SLOT_FIXED, .separator = ",", .missing = "3", .widths = {widths, 3}},
+     "1,,6,null,2\n,5,6,0.5,\n0,5,6,0.5\n0,5,6,0.5,2,\n0,5,6\n",
+     "1|[3 6]|[3 2];3|[5 6]|[0.5 3];{3: the row ends inside slot 'd'; 1 value is missing}"
+     "{4: the row goes on behind the last slot of input_fields}{5: the row ends inside slot 'd'; 2 "
+     "values are missing}"},
     /* as many drawn ids as another column has, each 4 or 5 */
     {"h:6,o:6",
      "h,o",

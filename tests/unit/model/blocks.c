@@ -141,6 +141,17 @@ static const struct {
                      "], step_attention: {}}, {name: p, inputs: [{block_name: t}], pooling: {}}], "
                      "concat_blocks: [p]}"),
      4, ""},
+    {"spread",
+     M_MODEL(GROUPS, "backbone: {blocks: [{name: t, inputs: [" SEQ ", " AB
+                     "], spread: {}}, {name: p, inputs: [{block_name: t}], pooling: {}}], "
+                     "concat_blocks: [p]}"),
+     12, ""},
+    {"weigh_steps", MODEL(SEQ ", " SEQ, "weigh_steps: {leave_out: 1}"), 4, ""},
+    {"next_item",
+     M_MODEL(GROUPS, "backbone: {blocks: [{name: k, inputs: [" AB
+                     "], sum: {}}, {name: t, inputs: [" AB ", {block_name: k}, " AB
+                     ", {block_name: k}], next_item: {num_items: 5}}], concat_blocks: [t]}"),
+     1, "embedding.weight"},
     {"stop_gradient", MODEL(AB, "stop_gradient: {}"), 8, ""},
     {"sum", MODEL(AB, "sum: {}"), 1, ""},
     {"wukong_layer",
