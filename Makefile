@@ -71,8 +71,7 @@ bench: all
 	@sh tools/bench.sh $(BUILD)
 
 install: all
-	@$(MESON) configure $(BUILD) -Dprefix=$(PREFIX)
-	@DESTDIR="$(DESTDIR)" $(MESON) install -C $(BUILD) --no-rebuild --strip
+	@DESTDIR="$(DESTDIR)" sh tools/install.sh $(BUILD) $(PREFIX)
 
 deb: all
 	@sh tools/deb.sh $(BUILD) out

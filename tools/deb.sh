@@ -15,9 +15,7 @@ arch=$(dpkg --print-architecture)
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 root=$stage/root
-meson configure "$build" -Dprefix=/usr
-DESTDIR="$root" meson install -C "$build" --no-rebuild --strip >/dev/null
-meson configure "$build" -Dprefix=/usr/local
+DESTDIR="$root" sh tools/install.sh "$build" /usr >/dev/null
 chmod -R u=rwX,go=rX "$root"
 find "$root/usr/share/man" -name '*.1' -exec gzip -9n {} +
 doc=$root/usr/share/doc/crank

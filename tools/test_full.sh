@@ -1,8 +1,8 @@
 #!/bin/sh
 # test_full.sh [BUILD_DIR [STEP...]] - the full tier: the quick tier, then the same tests under
 # sanitizers and valgrind, several hosts, Slurm, stores beside another S3 server and with random faults, Parquet beside other implementations,
-# the page of crank board in a browser, faults, a toy of every kind added, fuzzing, and the linters.
-# Steps: quick products hosts slurm stores parquet board faults extend asan tsan valgrind fuzz clang tidy cppcheck.
+# the page of crank board in a browser, installation and package, faults, a toy of every kind added, fuzzing, and the linters.
+# Steps: quick products hosts slurm stores parquet board packages faults extend asan tsan valgrind fuzz clang tidy cppcheck.
 #
 # Every step runs, whatever the ones before it found. The last line adds up all cases; a step
 # without cases of its own (a linter, a fuzzer) is one case.
@@ -10,7 +10,7 @@ set -u
 cd "$(dirname "$0")/.."
 build=${1:-build}
 [ $# -eq 0 ] || shift
-[ $# -gt 0 ] || set -- quick products hosts slurm stores parquet board faults extend asan tsan valgrind fuzz clang tidy cppcheck
+[ $# -gt 0 ] || set -- quick products hosts slurm stores parquet board packages faults extend asan tsan valgrind fuzz clang tidy cppcheck
 fuzz_seconds=${FUZZ_SECONDS:-30}
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
@@ -102,6 +102,7 @@ parquet() {
         together "sh tests/parquet/run.sh '$build'" "sh tests/arrow/run.sh '$build'"
 }
 board() { sh tests/browser/run.sh "$build"; }
+packages() { sh tests/install/run.sh "$build"; }
 faults() { # a run has one thread most of the time, so two series go side by side
     run_="sh tests/faults/run.sh '$build/crank' '$build/tests/faults/fault_shim.so' many"
     setup "$build" && ninja -C "$build" crank tests/faults/fault_shim.so >/dev/null && together "$run_ config train" "$run_ saving export predict"
@@ -171,7 +172,7 @@ skipped=0
 for step; do
     printf '\n== %s\n' "$step"
     case $step in
-    quick | products | hosts | slurm | stores | parquet | board | faults | extend | asan | tsan | fuzz | tidy) call=$step ;;
+    quick | products | hosts | slurm | stores | parquet | board | packages | faults | extend | asan | tsan | fuzz | tidy) call=$step ;;
     valgrind | clang | cppcheck) call=${step}_ ;;
     *)
         echo "test_full.sh: no step '$step'" >&2
