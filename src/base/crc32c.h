@@ -1,5 +1,6 @@
 /*
- * crc32c.h - the Castagnoli checksum that record files (TensorBoard events, TFRecord) carry.
+ * crc32c.h - the Castagnoli checksum that record files (TensorBoard events, TFRecord), blocks of
+ * HDFS and answers of MaxCompute carry.
  */
 #ifndef CR_BASE_CRC32C_H
 #define CR_BASE_CRC32C_H

@@ -1,7 +1,10 @@
 /*
- * crc32c.c - published vectors (RFC 3720 B.4 and the usual check value), pieces, the masked form.
+ * crc32c.c - published vectors (RFC 3720 B.4 and the usual check value), pieces, the masked form,
+ * and the CPU's instruction beside the table.
  */
 #include "base/crc32c.h"
+
+#include <stdlib.h>
 
 #include "harness.h"
 
@@ -36,4 +39,17 @@ TEST(masked) {
     CHECK_INT(cr_crc32c_masked("\x18\0\0\0\0\0\0\0", 8), 0x224b7fa3u);
 }
 
-TEST_MAIN(CASE(vectors), CASE(pieces), CASE(masked))
+TEST(every_level) {
+    unsigned char b[300];
+    for (int i = 0; i < 300; i++)
+        b[i] = (unsigned char)(i * 167 + 13 * (i / 7));
+    for (size_t from = 0; from < 9; from++)
+        for (size_t n = 0; from + n <= sizeof b; n++) {
+            setenv("CRANK_CPU", "c", 1);
+            uint32_t table = cr_crc32c(7, b + from, n);
+            unsetenv("CRANK_CPU");
+            CHECK_INT(cr_crc32c(7, b + from, n), table);
+        }
+}
+
+TEST_MAIN(CASE(vectors), CASE(pieces), CASE(masked), CASE(every_level))
