@@ -24,6 +24,8 @@ lib_pcre2() {
         cc -x c - -o /dev/null -lpcre2-8
 }
 
+lib_hdf5() { pkg-config --exists hdf5-serial || pkg-config --exists hdf5; }
+
 for set_ in "${@:-build}"; do
     case $set_ in
     build)
@@ -46,6 +48,7 @@ for set_ in "${@:-build}"; do
         need libcurl4-openssl-dev lib curl/curl.h curl
         need librdkafka-dev lib librdkafka/rdkafka.h rdkafka
         need libmicrohttpd-dev lib microhttpd.h microhttpd
+        need libhdf5-dev lib_hdf5
         need nodejs have node
         need npm have npm
         ;;

@@ -145,6 +145,10 @@ static cr_code make_rows(cr_ui *ui, const cr_paddle_run *r) {
             return cr_ui_fail(ui, &err);
         CR_INFO("%s holds %lld rows, made from the articles in %s; %lld lines have too few others",
                 x->dir, (long long)n, x->raw, (long long)left_out);
+    } else if (x->kind == CR_ROWS_MATRIX) {
+        if (cr_matrix_rows(x->raw, x->dir, x->fields, &n, &err) != CR_OK)
+            return cr_ui_fail(ui, &err);
+        CR_INFO("%s holds %lld rows, made from the HDF5 files in %s", x->dir, (long long)n, x->raw);
     }
     return CR_OK;
 }

@@ -536,7 +536,7 @@ static const struct {
     {"deepfm", "1e-4", "1e-4"},
     {"difm", NULL, "1e-4"},
     {"ffm", "1e-4", "1e-4"},
-    {"fgcnn", "1e-4", NULL},
+    {"fgcnn", "1e-4", "1e-4"},
     {"fibinet", "1e-4", NULL},
     {"flen", "1e-4", "1e-6"},
     {"fm", "1e-4", "1e-4"},

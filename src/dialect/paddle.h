@@ -12,6 +12,7 @@ typedef enum cr_paddle_rows_kind {
     CR_ROWS_SESSIONS,    /* user,item,time: a line per user (mind) */
     CR_ROWS_PASTED,      /* ids in *x.txt, labels in *y.txt (autofis) */
     CR_ROWS_NEWS,        /* articles, and lines that name them (naml) */
+    CR_ROWS_MATRIX,      /* a matrix in HDF5 files, the label last (fgcnn) */
 } cr_paddle_rows_kind;
 /* Sizes of rows of news: words of a title and of a text, browsed articles and other candidates of a
  * row; and the ids that stand for none. */
@@ -24,6 +25,7 @@ typedef struct cr_paddle_rows {
     cr_paddle_rows_kind kind;
     const char *raw, *dir; /* the folder of the data, and that of the rows */
     cr_paddle_news news;
+    int64_t fields; /* of a matrix */
 } cr_paddle_rows;
 
 /* A key of the config with its value, as PaddleRec shows them: runner.train.epochs and 4. */

@@ -7,8 +7,8 @@
  *   paddle_rows.c   rows that lie in several files: where they are written
  *   paddle_envs.c   all keys in one list, which is printed
  *   paddle_model.c  which model is meant
- *   paddle_rank.c, paddle_tasks.c, paddle_pairs.c, paddle_weighed.c, paddle_steps.c,
- *   paddle_match.c, paddle_recall.c, paddle_news.c, paddle_attend.c  the models: one function each
+ *   paddle_rank.c, paddle_tasks.c, paddle_pairs.c, paddle_fgcnn.c, paddle_weighed.c,
+ *   paddle_steps.c, paddle_match.c, paddle_recall.c, paddle_news.c, paddle_attend.c  the models
  *   paddle_runs.c   what `crank run` does, one after the other
  *   paddle_servers.c  training with parameter servers
  *   paddle_tables.c   tables with an accessor, and training day by day
@@ -216,6 +216,7 @@ void cr_pd_texts(cr_pd *p);     /* two texts, with a tab */
 void cr_pd_movies(cr_pd *p);    /* slots of a user and a movie, and the rating */
 void cr_pd_news(cr_pd *p);      /* articles of candidates and browsed ones */
 void cr_pd_pasted(cr_pd *p);    /* ids, and labels of another file */
+void cr_pd_matrix(cr_pd *p);    /* a matrix of ids, the label last (2.0); feat_idx (1.8.5) */
 void cr_pd_purchases(cr_pd *p); /* click, purchase, and ids of feature_vocabulary */
 void cr_pd_behaviour(cr_pd *p); /* a history of 50 steps with masks, features, price, label */
 
@@ -230,6 +231,8 @@ void cr_pd_naml(cr_pd *p);
 void cr_pd_fastformer(cr_pd *p);
 /* cr_pd_news_sizes reads the sizes of a model of news. */
 cr_paddle_news cr_pd_news_sizes(cr_pd *p);
+/* cr_pd_matrix_fields: how many fields feature_name lists; 0: it is no list. */
+int64_t cr_pd_matrix_fields(cr_pd *p);
 void cr_pd_escm2(cr_pd *p);
 void cr_pd_dmr(cr_pd *p);
 void cr_pd_afm(cr_pd *p);

@@ -1,6 +1,5 @@
 /*
- * paddle_pairs.c - PaddleRec's models over products of pairs of fields: afm, pnn, fgcnn, fibinet,
- * flen.
+ * paddle_pairs.c - PaddleRec's models over products of pairs of fields: afm, pnn, fibinet, flen.
  *
  * They are those of the papers. PaddleRec's afm takes its softmax over one number, so that all
  * weights are 1; its pnn sums over the wrong axis; its fibinet has a matrix per pair where the type
@@ -61,75 +60,6 @@ void cr_pd_pnn(cr_pd *p) {
                    : p->o->compat ? "NORM"
                                   : "INNER",
                    fc, act));
-}
-
-/* Number i of a list of widths. */
-static int64_t width_at(cr_pd *p, const char *key, int64_t i) {
-    const cr_conf_node *v = cr_pd_get(p, p->hyper, key);
-    return v && v->kind == CR_NODE_LIST && (size_t)i < v->n && v->v[i].val->text
-               ? atoll(v->v[i].val->text)
-               : 1;
-}
-
-/* Layers of convolution over the fields, each followed by new fields made from what it saw. */
-void cr_pd_fgcnn(cr_pd *p) {
-    cr_pd_sizes s = cr_pd_table(p, false);
-    int64_t n, n_new, n_pool, n_fc, height = p->n_ids, channels = 1;
-    (void)cr_pd_widths(p, p->hyper, "filters", &n);
-    (void)cr_pd_widths(p, p->hyper, "new_filters", &n_new);
-    (void)cr_pd_widths(p, p->hyper, "pooling_size", &n_pool);
-    const char *fc = cr_pd_widths(p, p->hyper, "fc_sizes", &n_fc);
-    const char *act = cr_pd_activation(p, "relu");
-    bool bn = cr_pd_bool(p, p->hyper, "use_batchnorm", false);
-    if (n != n_new || n != n_pool) {
-        cr_pd_wrong(p, cr_pd_at(p, p->hyper, "filters"),
-                    "filters, new_filters and pooling_size have %lld, %lld and %lld numbers; give "
-                    "each layer one of each",
-                    (long long)n, (long long)n_new, (long long)n_pool);
-        return;
-    }
-    cr_buf b;
-    cr_buf_init(&b);
-    cr_buf_str(&b, "");
-    const char *all = "{feature_group_name: all}", *before = all;
-    cr_arena *a = &p->doc->arena;
-    for (long long i = 0; i < (long long)n; i++) {
-        int64_t filters = width_at(p, "filters", i), pool = width_at(p, "pooling_size", i);
-        int64_t left = height / pool, fields = left * width_at(p, "new_filters", i);
-        if (left == 0) {
-            cr_pd_wrong(p, cr_pd_at(p, p->hyper, "pooling_size"),
-                        "layer %lld has %lld lines and pools %lld; use fewer layers or smaller "
-                        "pools",
-                        i + 1, (long long)height, (long long)pool);
-            break;
-        }
-        cr_buf_printf(&b,
-                      "{name: conv%lld, inputs: [%s], conv: {channels: %lld, height: %lld, "
-                      "filters: %lld, kernel_height: 9, kernel_width: 1, padding: SAME, "
-                      "activation: nn.Tanh, pool_height: %lld}}, {name: made%lld, inputs: "
-                      "[{block_name: conv%lld}], mlp: {hidden_units: [%lld], activation: "
-                      "nn.Tanh}}, {name: new%lld, inputs: [{block_name: made%lld}], fields: {dim: "
-                      "%lld}}, ",
-                      i, before, (long long)channels, (long long)height, (long long)filters,
-                      (long long)pool, i, i, (long long)(fields * s.dim), i, i, (long long)s.dim);
-        before = cr_arena_printf(a, "{block_name: conv%lld}", i);
-        all = cr_arena_printf(a, "%s, {block_name: new%lld}", all, i);
-        channels = filters;
-        height = left;
-    }
-    cr_buf_printf(&b,
-                  "{name: pairs, inputs: [%s], dot_interaction: {}}, {name: deep, inputs: [%s, "
-                  "{block_name: pairs}], mlp: {hidden_units: %s, activation: %s%s}}, {name: "
-                  "second, inputs: [{block_name: deep}], linear: {units: 1}}",
-                  all, all, fc, act, bn ? ", use_bn: true" : "");
-    cr_pd_idle(p, p->hyper, "reg"); /* of first-order weights, which the model has not */
-    cr_pd_idle(p, p->hyper, "num_field");
-    cr_pd_id_features(p, s.rows, s.dim, s.init, true);
-    cr_pd_put(p, p->model_at,
-              "model_config: {feature_groups: [{group_name: all, feature_names: [%s]}], backbone: "
-              "{blocks: [%s]}, " CR_PD_ONE_SCORE "}",
-              cr_pd_id_names(p), b.data);
-    cr_buf_clear(&b);
 }
 
 void cr_pd_fibinet(cr_pd *p) {

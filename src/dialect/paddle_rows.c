@@ -7,6 +7,7 @@
  *   autofis              ids in *x.txt, labels in *y.txt: <model_save_path>/rows/train and, for an
  *                        evaluation, <infer_load_path>/rows/test
  *   naml                 articles in article.txt, lines that name them in browse.txt: the same
+ *   fgcnn                a matrix in HDF5 files: the same
  *
  * Which data that is follows from hyper-parameters that these models alone have, because the list
  * of runs is made before the model is known.
@@ -28,8 +29,10 @@ cr_paddle_rows cr_pd_rows(cr_pd *p, bool infer) {
     if (has(p, "neg_samples", "pow_p")) r.kind = infer ? CR_ROWS_AS_THEY_ARE : CR_ROWS_SESSIONS;
     if (has(p, "grad_c", "grad_mu")) r.kind = CR_ROWS_PASTED;
     if (has(p, "neg_condidate_sample_size", "article_title_size")) r.kind = CR_ROWS_NEWS;
+    if (has(p, "new_maps", "pooling_width")) r.kind = CR_ROWS_MATRIX;
     if (r.kind == CR_ROWS_AS_THEY_ARE) return r;
     if (r.kind == CR_ROWS_NEWS) r.news = cr_pd_news_sizes(p);
+    if (r.kind == CR_ROWS_MATRIX) r.fields = cr_pd_matrix_fields(p);
     const char *save =
         cr_pd_str(p, p->runner, infer ? "infer_load_path" : "model_save_path", false);
     const char *data = cr_pd_str(p, p->runner, infer ? "test_data_dir" : "train_data_dir", false);

@@ -306,15 +306,20 @@ cr_code cr_act_fits(const cr_act_spec *s, const cr_node *x, cr_err *err) {
     return CR_OK;
 }
 
-cr_node *cr_bn(cr_graph *g, const char *name, cr_node *x, bool affine, bool relu) {
+cr_node *cr_bn_planes(cr_graph *g, const char *name, cr_node *x, int64_t w, bool affine,
+                      bool relu) {
     size_t mark = cr_graph_push(g, "%s", name);
-    cr_node *gamma = affine ? cr_vector(g, "weight", x->width, CR_INIT_C(1)) : NULL;
-    cr_node *beta = affine ? cr_vector(g, "bias", x->width, CR_INIT_C(0)) : NULL;
-    cr_node *mean = cr_buffer(g, "running_mean", x->width, 0);
-    cr_node *var = cr_buffer(g, "running_var", x->width, 1);
+    cr_node *gamma = affine ? cr_vector(g, "weight", w, CR_INIT_C(1)) : NULL;
+    cr_node *beta = affine ? cr_vector(g, "bias", w, CR_INIT_C(0)) : NULL;
+    cr_node *mean = cr_buffer(g, "running_mean", w, 0);
+    cr_node *var = cr_buffer(g, "running_var", w, 1);
     cr_node *count = cr_buffer(g, "num_batches_tracked", 0, 0);
     cr_graph_pop(g, mark);
     return cr_batch_norm(g, x, gamma, beta, mean, var, count, 1e-5f, 0.1f, relu);
+}
+
+cr_node *cr_bn(cr_graph *g, const char *name, cr_node *x, bool affine, bool relu) {
+    return cr_bn_planes(g, name, x, x->width, affine, relu);
 }
 
 cr_node *cr_ln(cr_graph *g, const char *name, cr_node *x, int64_t w) {

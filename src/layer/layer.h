@@ -73,6 +73,8 @@ cr_node *cr_act_apply(cr_graph *g, const char *name, const cr_act_spec *s, cr_no
 const char *cr_act_help(size_t i, cr_buf *call);
 /* cr_bn adds torch's BatchNorm1d named `name`. */
 cr_node *cr_bn(cr_graph *g, const char *name, cr_node *x, bool affine, bool relu);
+/* cr_bn_planes adds torch's BatchNorm2d over a row of w pictures. */
+cr_node *cr_bn_planes(cr_graph *g, const char *name, cr_node *x, int64_t w, bool affine, bool relu);
 
 /* cr_ln adds torch's LayerNorm named `name` over parts of width w of each row (w = x->width: the
  * whole row). */

@@ -163,6 +163,7 @@ typedef struct conv_conf {
     cr_conf_base base;
     int64_t channels, height, filters, kernel_height, kernel_width, pool_height, pool_width;
     int padding; /* PAD_… */
+    bool use_bn;
     const char *activation;
 } conv_conf;
 static const cr_field conv_fields[] = {
@@ -173,6 +174,8 @@ static const cr_field conv_fields[] = {
     CR_INT(conv_conf, kernel_height, 3, 1, 1024, CR_F_OURS, "lines that are seen together"),
     CR_INT(conv_conf, kernel_width, 3, 1, 1024, CR_F_OURS, "columns that are seen together"),
     CR_ENUM(conv_conf, padding, paddings, PAD_VALID, CR_F_OURS, "what happens at the edges"),
+    CR_BOOL(conv_conf, use_bn, false, CR_F_OURS,
+            "batch norm of each picture of the output, in front of the activation"),
     CR_STR(conv_conf, activation, "nn.ReLU", CR_F_OURS, "behind the convolution"),
     CR_INT(conv_conf, pool_height, 1, 1, 1048576, CR_F_OURS,
            "of so many lines the largest number stays"),
@@ -231,6 +234,11 @@ static void conv(cr_block_call *c, const void *conf) {
     if (cr_act_parse(&act, v->activation, &err) != CR_OK || cr_act_fits(&act, y, &err) != CR_OK) {
         cr_block_wrong(c, cr_conf_at(v, "activation"), "activation: %s", err.msg);
         return;
+    }
+    if (v->use_bn) {
+        mark = cr_graph_push(c->g, "%s", c->path);
+        y = cr_bn_planes(c->g, "bn", y, out.c, true, false);
+        cr_graph_pop(c->g, mark);
     }
     y = cr_act_apply(c->g, c->path, &act, y);
     if (v->pool_height * v->pool_width > 1)

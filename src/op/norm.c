@@ -6,6 +6,11 @@
  * mean and variance up per lane, and the next phase passes them on to x. Inference uses the running
  * statistics and has no bn_stats at all. Running statistics are kept as in torch, with momentum m
  * and the unbiased variance.
+ *
+ * Where the row is wider than the parameters, it is that many planes (the pictures of a
+ * convolution, torch: BatchNorm2d), and all numbers of a plane share mean, variance, scale and
+ * shift. The kernels work by columns; their sums are folded row by row, so that the order of
+ * additions does not depend on tiles.
  */
 #include <math.h>
 #include <string.h>
@@ -14,25 +19,49 @@
 #include "kern/kern.h"
 #include "op/op.h"
 
+/* Adds the sums of w columns up to those of their planes. */
+static void fold_d(double *to, const double *from, int64_t w, int64_t plane) {
+    for (int64_t j = 0; j < w; j++)
+        to[j / plane] += from[j];
+}
+
+static void fold_f(float *to, const float *from, int64_t w, int64_t plane) {
+    for (int64_t j = 0; to && j < w; j++)
+        to[j / plane] += from[j];
+}
+
 /* ---- bn_stats: inputs x, mean, var, count (buffers, updated in finish) ---- */
 
 static void stats_infer(cr_node *n) {
+    int64_t w = n->in[0]->width;
+    if (w % n->in[1]->width != 0) CR_BUG("batch_norm: the row is no number of planes");
     n->cls = CR_WHOLE;
-    n->width = 2 * n->in[0]->width;
-    n->scratch = n->width;
+    n->width = 2 * n->in[1]->width;
+    n->scratch = 4 * w; /* forward 2 rows of doubles, backward 3 rows */
 }
 
 static void stats_forward(const cr_node *n, cr_tile *t) {
     const cr_node *x = n->in[0];
-    double *sum = cr_lane_sum(t, n);
-    cr_kern->col_sum_d(sum, cr_val(t, x), cr_ld(x), cr_rows(t, x), x->width);
-    cr_kern->col_dot_d(sum + x->width, cr_val(t, x), cr_ld(x), cr_val(t, x), cr_ld(x),
-                       cr_rows(t, x), x->width);
+    int64_t w = x->width, plane = w / n->in[1]->width;
+    double *sum = cr_lane_sum(t, n), *row = (double *)(void *)t->scratch;
+    const float *v = cr_val(t, x);
+    if (plane == 1) {
+        cr_kern->col_sum_d(sum, v, cr_ld(x), cr_rows(t, x), w);
+        cr_kern->col_dot_d(sum + w, v, cr_ld(x), v, cr_ld(x), cr_rows(t, x), w);
+        return;
+    }
+    for (int64_t r = 0; r < cr_rows(t, x); r++, v += cr_ld(x)) {
+        memset(row, 0, (size_t)(2 * w) * sizeof(double));
+        cr_kern->col_sum_d(row, v, cr_ld(x), 1, w);
+        cr_kern->col_dot_d(row + w, v, cr_ld(x), v, cr_ld(x), 1, w);
+        fold_d(sum, row, 2 * w, plane);
+    }
 }
 
 static void stats_finish(const cr_node *n, const double *sum, float *value, int64_t n_rows) {
     int64_t w = n->width / 2;
-    double count = (double)n_rows, m = (double)*(const float *)n->attr;
+    double count = (double)n_rows * (double)(n->in[0]->width / w);
+    double m = (double)*(const float *)n->attr;
     for (int64_t j = 0; n_rows == 0 && j < n->width; j++)
         value[j] = 0;
     if (n_rows == 0) return; /* all sequences of the batch are empty */
@@ -42,7 +71,7 @@ static void stats_finish(const cr_node *n, const double *sum, float *value, int6
         if (v < 0) v = 0;
         value[j] = (float)mu;
         value[w + j] = (float)v;
-        double unbiased = n_rows > 1 ? v * count / (count - 1) : v;
+        double unbiased = count > 1 ? v * count / (count - 1) : v;
         mean[j] = (float)((1 - m) * (double)mean[j] + m * mu);
         var[j] = (float)((1 - m) * (double)var[j] + m * unbiased);
     }
@@ -52,12 +81,14 @@ static void stats_finish(const cr_node *n, const double *sum, float *value, int6
 static void stats_backward(const cr_node *n, cr_tile *t) {
     if (!cr_wants_grad(t, n, 0)) return;
     const cr_node *x = n->in[0];
-    int64_t w = x->width;
-    const float *mean = cr_whole(t, n), *d = cr_whole_grad(t, n);
-    float *c = t->scratch, inv = 1.0f / (float)cr_global_rows(t, x);
+    int64_t w = x->width, n_planes = n->in[1]->width, plane = w / n_planes;
+    const float *of = cr_whole(t, n), *d = cr_whole_grad(t, n);
+    float *c = t->scratch, *mean = c + 2 * w;
+    float inv = 1.0f / ((float)cr_global_rows(t, x) * (float)plane);
     for (int64_t j = 0; j < w; j++) {
-        c[j] = d[j] * inv;
-        c[w + j] = 2 * d[w + j] * inv;
+        mean[j] = of[j / plane];
+        c[j] = d[j / plane] * inv;
+        c[w + j] = 2 * d[n_planes + j / plane] * inv;
     }
     cr_kern->center_rows(cr_grad(t, x), cr_ld(x), cr_val(t, x), mean, c, cr_rows(t, x), w,
                          !cr_first_grad(t, n, 0));
@@ -84,23 +115,24 @@ static void bn_infer(cr_node *n) {
     cr_infer_rows(n);
     n->width = n->in[0]->width;
     n->zeros = n->relu = ((const bn *)n->attr)->relu;
-    /* 4 rows for the kernel, 2 rows of unwanted sums, 2 rows of doubles */
+    /* 4 rows for the kernel, 2 rows of unwanted or unfolded sums, 2 rows of doubles */
     n->scratch = 10 * n->width;
 }
 
 /* Writes 4 rows: mean, 1 / deviation, and the scale and shift of y = x * scale + shift. */
 static void bn_columns(const cr_node *n, const cr_tile *t, float *col) {
     const bn *a = n->attr;
-    int64_t w = n->width;
+    int64_t w = n->width, n_planes = n->in[2]->width, plane = w / n_planes;
     const float *mean = t->train ? cr_whole(t, n->in[1]) : n->in[2]->w;
-    const float *var = t->train ? mean + w : n->in[3]->w;
+    const float *var = t->train ? mean + n_planes : n->in[3]->w;
     for (int64_t j = 0; j < w; j++) {
-        float rstd = 1.0f / sqrtf(var[j] + a->eps),
-              scale = a->affine ? n->in[4]->w[j] * rstd : rstd;
-        col[j] = mean[j];
+        int64_t k = j / plane;
+        float rstd = 1.0f / sqrtf(var[k] + a->eps),
+              scale = a->affine ? n->in[4]->w[k] * rstd : rstd;
+        col[j] = mean[k];
         col[w + j] = rstd;
         col[2 * w + j] = scale;
-        col[3 * w + j] = (a->affine ? n->in[5]->w[j] : 0) - mean[j] * scale;
+        col[3 * w + j] = (a->affine ? n->in[5]->w[k] : 0) - mean[k] * scale;
     }
 }
 
@@ -113,34 +145,40 @@ static void bn_forward(const cr_node *n, cr_tile *t) {
                         col + 3 * w, cr_rows(t, n), w, a->relu);
 }
 
-/* Returns the lane's gradient of input i, a parameter; or `nowhere`, when it is not wanted. */
-static float *bn_param_grad(const cr_node *n, cr_tile *t, int i, float *nowhere) {
-    float *d = i < n->n_in ? cr_param_sum(t, n, i) : NULL;
-    return d ? d : nowhere;
-}
-
 static void bn_backward(const cr_node *n, cr_tile *t) {
     const bn *a = n->attr;
-    int64_t w = n->width;
-    float *col = t->scratch, *nowhere = col + 4 * w;
-    memset(nowhere, 0, (size_t)(6 * w) * sizeof(float));
-    double *dstat = (double *)(void *)(nowhere + 2 * w);
-    if (cr_wants_grad(t, n, 1)) dstat = cr_lane_grad(t, n->in[1]);
+    int64_t w = n->width, plane = w / n->in[2]->width, rows = cr_rows(t, n);
+    int64_t at_once = plane > 1 ? 1 : rows;
+    float *col = t->scratch, *dgamma = col + 4 * w, *dbeta = dgamma + w;
+    double *dstat = (double *)(void *)(dbeta + w);
+    float *to_gamma = a->affine ? cr_param_sum(t, n, 4) : NULL;
+    float *to_beta = a->affine ? cr_param_sum(t, n, 5) : NULL;
+    double *to_stat = cr_wants_grad(t, n, 1) ? cr_lane_grad(t, n->in[1]) : NULL;
+    float *dx = cr_wants_grad(t, n, 0) ? cr_grad(t, n->in[0]) : NULL;
+    bool folds = plane > 1;
     bn_columns(n, t, col);
-    cr_kern->bn_bwd(cr_wants_grad(t, n, 0) ? cr_grad(t, n->in[0]) : NULL,
-                    bn_param_grad(n, t, 4, nowhere), bn_param_grad(n, t, 5, nowhere + w), dstat,
-                    cr_grad(t, n), cr_val(t, n->in[0]), cr_ld(n), col, cr_rows(t, n), w,
-                    a->relu && !n->masked, !cr_first_grad(t, n, 0));
+    for (int64_t r = 0; r < rows; r += at_once) {
+        memset(dgamma, 0, (size_t)(6 * w) * sizeof(float));
+        cr_kern->bn_bwd(dx ? dx + r * cr_ld(n) : NULL, to_gamma && !folds ? to_gamma : dgamma,
+                        to_beta && !folds ? to_beta : dbeta, to_stat && !folds ? to_stat : dstat,
+                        cr_grad(t, n) + r * cr_ld(n), cr_val(t, n->in[0]) + r * cr_ld(n), cr_ld(n),
+                        col, at_once, w, a->relu && !n->masked, !cr_first_grad(t, n, 0));
+        if (!folds) continue;
+        fold_f(to_gamma, dgamma, w, plane);
+        fold_f(to_beta, dbeta, w, plane);
+        if (to_stat) fold_d(to_stat, dstat, 2 * w, plane);
+    }
 }
 
 static cr_node *bn_example(cr_graph *g, int k) {
-    if (k > 3) return NULL;
+    if (k > 5) return NULL;
     int64_t w = k ? 17 : 4;
+    if (k > 3) w = 3; /* planes of 6 */
     cr_node *mean = cr_graph_param(g, "mean", 1, w, false, NULL, 0);
     cr_node *var = cr_graph_param(g, "var", 1, w, false, NULL, 0);
     cr_node *count = cr_graph_param(g, "count", 1, 1, false, NULL, 0);
-    cr_node *x = cr_feed(g, w), *gamma = NULL, *beta = NULL;
-    if (k) {
+    cr_node *x = cr_feed(g, k > 3 ? 6 * w : w), *gamma = NULL, *beta = NULL;
+    if (k && k != 5) {
         gamma = cr_graph_param(g, "gamma", 1, w, true, NULL, 0);
         beta = cr_graph_param(g, "beta", 1, w, true, NULL, 0);
     }

@@ -87,7 +87,8 @@ cr_node *cr_softmax(cr_graph *g, cr_node *x, float scale);
 cr_node *cr_log_softmax(cr_graph *g, cr_node *x);
 
 /* norm.c, batch norm: gamma and beta may both be NULL; mean, var and count are buffers (1,w) (1,w)
- * (1,1); relu: a ReLU follows in the same pass. */
+ * (1,1); relu: a ReLU follows in the same pass. A row that is wider than these is w planes of
+ * numbers that share them. */
 cr_node *cr_batch_norm(cr_graph *g, cr_node *x, cr_node *gamma, cr_node *beta, cr_node *mean,
                        cr_node *var, cr_node *count, float eps, float momentum, bool relu);
 /* Layer norm over the row; where the row is several times as wide as gamma, over each part of that

@@ -181,6 +181,11 @@ CR_CHECKED cr_code cr_paste_labels(const char *raw_dir, const char *out_dir, int
 CR_CHECKED cr_code cr_news_rows(const char *raw_dir, const char *out_dir, const cr_paddle_news *o,
                                 int64_t *rows, int64_t *left_out, cr_err *err);
 
+/* cr_matrix_rows writes the rows of the HDF5 files of a folder, matrices of an id for each of
+ * `fields` fields and the label, to out_dir/rows.txt, labels in front. */
+CR_CHECKED cr_code cr_matrix_rows(const char *raw_dir, const char *out_dir, int64_t fields,
+                                  int64_t *rows, cr_err *err);
+
 /* cr_pair_mask writes a NumPy file with a 1 for each pair of fields whose weight in an autofis
  * checkpoint is not 0, and a 0 for the others. *left of *n pairs have a 1. */
 CR_CHECKED cr_code cr_pair_mask(const char *ckpt_dir, const char *path, int64_t *left, int64_t *n,

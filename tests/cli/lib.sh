@@ -27,6 +27,7 @@
 #   "$STRANGER" H P HOW     someone who found the port P of a job on host H (stranger.c)
 #   "$DEAD_FS" DIR          a file system that does not answer (dead_fs.c)
 #   pq_make [-c] OUT SCHEMA [ROWS PER GROUP]   a Parquet file from rows on stdin (tests/pq_make.h)
+#   h5_make OUT KIND        an HDF5 file from rows on stdin (h5_make.c), where crank is built with libhdf5
 # and the small data set and config that most cases use: tiny_data, tiny_config; tiny_parquet makes
 # train.parquet, eval.parquet and tiny_pq.yaml, which reads them, of tiny_data and tiny.yaml.
 
@@ -237,6 +238,7 @@ tiny_rows() { # tiny_rows FILE ROWS SEED
         }
     }' >"$1"
 }
+h5_make() { "$H5_MAKE" "$@" || fail "h5_make $*"; }
 pq_make() { "$PQ_MAKE" "$@" || fail "pq_make $*"; }
 tiny_parquet() { # tiny_parquet [ROWS PER GROUP]
     for f in train eval; do

@@ -1,5 +1,7 @@
 """Cases of paddle.py over fields: each has one score, most of them a linear part and products of pairs of fields."""
 
+import os
+
 import numpy as np
 import torch
 from torch.nn import functional as F
@@ -190,6 +192,46 @@ def fgcnn_net(P, x, train):
     v = torch.cat(all, 1)
     i, j = torch.triu_indices(v.shape[1], v.shape[1], 1)
     return block(P, "second", mlp(P, "deep", torch.cat([v.flatten(1), (v @ v.transpose(1, 2))[:, i, j]], 1), 1))
+
+
+# the form since 2.0: two tables per field, and batch norm
+FGCNN_FIELDS = ["A", "B", "C", "D", "E", "F"]
+
+
+def matrix_rows(rng, folder):
+    """A matrix in HDF5, the label in its last column; PyTables writes what h5py does."""
+    import tables
+    ids, label = rng.integers(0, 12, (N, len(FGCNN_FIELDS))), rng.integers(0, 2, N)
+    with tables.open_file(os.path.join(folder, "data", "train.h5"), "w", pytables_sys_attrs=False) as f:
+        f.create_array("/", "data", np.concatenate([ids, label[:, None]], 1).astype(np.float64))
+    return dict(ids=ids), label
+
+
+def new_fgcnn_net(P, x, train):
+    def tables(ending):
+        return torch.stack([P[BAGS % (n + ending + "_emb")][x["ids"][:, i]] for i, n in enumerate(FGCNN_FIELDS)], 1)
+    v = tables("")
+    all, c = [v], tables("_fg").unsqueeze(1)  # (B, channels, fields, D)
+    for i, k in enumerate((3, 5)):
+        W = P["model.blocks.conv%d.weight" % i].reshape(-1, c.shape[1], k, 1)
+        c = F.conv2d(c, W, P["model.blocks.conv%d.bias" % i], padding=(k // 2, 0))
+        planes = c.permute(0, 2, 3, 1)
+        c = norm(P, "conv%d.bn" % i, planes.flatten(0, 2), train).reshape(planes.shape).permute(0, 3, 1, 2)
+        c = F.max_pool2d(torch.tanh(c), (2, 1))
+        all.append(mlp(P, "made%d" % i, c.flatten(1), 1, torch.tanh).reshape(len(v), -1, v.shape[2]))
+    v = torch.cat(all, 1)
+    i, j = torch.triu_indices(v.shape[1], v.shape[1], 1)
+    h = torch.cat([v.flatten(1), (v @ v.transpose(1, 2))[:, i, j]], 1)
+    for k in range(2):
+        n = "deep.mlp.%d.perceptron." % k
+        h = torch.relu(norm(P, n + "1", block(P, n + "0", h, "model.blocks." + n + "0.bias" in P), train))
+    return block(P, "second", h)
+
+
+CASES["fgcnn_master"] = Case(
+    "fgcnn", new("sparse_inputs_slots: 4, dense_inputs_slots: 2, sparse_feature_size: 12, feature_name: [%s], feature_dim: 3, "
+                 "conv_kernel_width: [3, 5], conv_filters: [2, 3], new_maps: [2, 1], pooling_width: [2, 2], stride: [1, 1], "
+                 "dnn_hidden_units: [5, 4], dnn_dropout: 0.0" % ", ".join(FGCNN_FIELDS), 0.05), matrix_rows, new_fgcnn_net, bce, 0.05)
 
 
 def fibinet_net(P, x, train, compat=False):

@@ -236,16 +236,19 @@ static void check_lookups(const cr_job *j, const char *name) {
         if (strcmp(cases[i].name, name) == 0) CHECK_INT(n, cases[i].n);
 }
 
-/* paddle_<model> and paddle_<model>_compat are configs of PaddleRec, in a folder of the model's
- * name, which name their own data. Returns the name of the folder; NULL: it is another case. */
+/* paddle_<model>[_master][_compat] are configs of PaddleRec, in a folder of the model's name, which
+ * name their own data; _master is a form since 2.0 that differs from that of 1.8.5. Returns the
+ * name of the folder; NULL: it is another case. */
 static const char *paddle_model(const char *name, bool *compat) {
     static char model[256];
-    static const char end[] = "_compat";
+    static const char end[] = "_compat", form[] = "_master";
     if (strncmp(name, "paddle_", 7) != 0) return NULL;
     snprintf(model, sizeof(model), "%s", name + 7);
     size_t n = strlen(model), k = strlen(end);
     *compat = n > k && strcmp(model + n - k, end) == 0;
-    if (*compat) model[n - k] = 0;
+    if (*compat) model[n -= k] = 0;
+    k = strlen(form);
+    if (n > k && strcmp(model + n - k, form) == 0) model[n - k] = 0;
     return model;
 }
 
