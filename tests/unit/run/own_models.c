@@ -263,6 +263,20 @@ static const struct a_graph {
      "{block_name: outer}, {block_name: grown}, {block_name: weighed}, {block_name: aware}], mlp: "
      "{hidden_units: [8]}}]}, "
      "losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}]}"},
+    /* vectors in groups of two */
+    {"groups",
+     "model_config={feature_groups: ["
+     "{group_name: rows, feature_names: [user, item, cate, tags]}], "
+     "backbone: {blocks: ["
+     "{name: near, inputs: [{feature_group_name: rows}], group_conv: {vectors: 2, filters: 6}}, "
+     "{name: turn, inputs: [{block_name: near}, {block_name: near}], interleave: {}}, "
+     "{name: att, inputs: [{block_name: turn}], group_attention: {vectors: 2, units: 3}}, "
+     "{name: fast, inputs: [{feature_group_name: rows}], fastformer: {vectors: 2, num_heads: 2, "
+     "num_layers: 2, ff_units: 5, dropout_ratio: 0.1}}, "
+     "{name: some, inputs: [{block_name: fast}], choose: {columns: [0, 1, 9, 4]}}, "
+     "{name: top, inputs: [{block_name: att}, {block_name: fast}, {block_name: some}], mlp: "
+     "{hidden_units: [8]}}]}, "
+     "losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}]}"},
     {"plugin_model", "model_config={feature_groups: ["
                      "{group_name: user, feature_names: [user, tags]}, "
                      "{group_name: item, feature_names: [item, cate, price]}], "
