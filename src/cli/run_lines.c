@@ -103,6 +103,10 @@ static bool new_name(cr_buf *b, const cr_paddle_run *r, const char *name) {
         cr_buf_str(b, name);
         return true;
     }
+    if (r->by_place && strncmp(name, "grouped_auc", 11) == 0) {
+        cr_buf_str(b, "PAUC");
+        return true;
+    }
     if (!r->task_first) return put_name(b, name, false);
     cr_buf_printf(b, "%s_auc", name + 4);
     return true;

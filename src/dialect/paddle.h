@@ -59,6 +59,7 @@ typedef struct cr_paddle_run {
     bool only_auc;     /* the lines of the new kind show AUCs only (aitm, escm2) */
     bool task_first;   /* ... as click_auc, not auc_click (aitm) */
     bool accuracy;     /* ... and the accuracy is called so, not acc (dlrm) */
+    bool by_place;     /* ... and the AUC by place is called PAUC (dpin) */
     /* training: the folder of the checkpoints of batches; a file that gets the values of every
      * batch; NULL: none */
     const char *step_dir, *dump;

@@ -1,5 +1,5 @@
 /*
- * paddle_attend.c - PaddleRec's models whose attention is of a form of their own: dmr.
+ * paddle_attend.c - PaddleRec's models whose attention is of a form of their own: dmr, dpin.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -228,4 +228,147 @@ void cr_pd_dmr(cr_pd *p) {
               "cate_numbers]}], backbone: {blocks: [%s]}, " CR_PD_ONE_SCORE "}",
               user, b.data);
     cr_buf_clear(&b);
+}
+
+/* ---- dpin ---- */
+
+static int64_t dpin_places(cr_pd *p) {
+    return cr_pd_int(p, p->hyper, "K", 3, 2, 1000);
+}
+
+/* items;categories;places of clicks, then item;category;place;label of the target, with blanks
+ * between the values of a list. Clicks of each place are a history of their own; as shipped, item 0
+ * stands behind a shorter one. Places count from 1. */
+void cr_pd_page(cr_pd *p) {
+    int64_t K = dpin_places(p), L = cr_pd_int(p, p->hyper, "L", 10, 1, 1000000);
+    const char *fill = p->o->compat ? ", fill: \"0\"" : "";
+    cr_buf b, m;
+    cr_buf_init(&b);
+    cr_buf_init(&m);
+    static const char *const lists[][2] = {{"items", "all_items"}, {"cats", "all_cats"}};
+    for (int64_t k = 1; k <= K; k++) {
+        for (int i = 0; i < 2; i++) {
+            cr_buf_printf(&b, ", {input_name: %s%lld, input_type: ARRAY_INT64}", lists[i][0],
+                          (long long)k);
+            cr_buf_printf(&m,
+                          "{name: %s%lld, values_of: %s, where: all_places, is: %lld, most: "
+                          "%lld%s}, ",
+                          lists[i][0], (long long)k, lists[i][1], (long long)k, (long long)L, fill);
+        }
+    }
+    cr_pd_put(p, p->data_at,
+              "data_config: {dataset_type: SlotDataset, fg_mode: FG_NONE, label_fields: [label], "
+              "slot_text: {form: LISTS, separator: \";\", list_separator: \" \", made: [%s{name: "
+              "place, copy_of: target_place, plus: -1}, {name: place_number, copy_of: "
+              "target_place, plus: -1}]}, input_fields: [{input_name: all_items, input_type: "
+              "ARRAY_INT64}, {input_name: all_cats, input_type: ARRAY_INT64}, {input_name: "
+              "all_places, input_type: ARRAY_INT64}, {input_name: target_item, input_type: INT64}, "
+              "{input_name: target_cat, input_type: INT64}, {input_name: target_place, input_type: "
+              "INT64}, {input_name: label, input_type: FLOAT}%s, {input_name: place, input_type: "
+              "INT64}, {input_name: place_number, input_type: INT64}]}",
+              m.data, b.data);
+    cr_buf_clear(&b);
+    cr_buf_clear(&m);
+}
+
+/* A feature of ids; steps: of a sequence of so many, 0: of a row. */
+static void dpin_feature(cr_pd *p, const char *name, int64_t steps, int64_t rows, int64_t dim,
+                         const char *table) {
+    const char *length =
+        steps ? cr_arena_printf(&p->doc->arena, "sequence_length: %lld, ", (long long)steps) : "";
+    cr_pd_feature(p, p->data_at,
+                  "%sid_feature: {feature_name: %s, %snum_buckets: %lld, embedding_dim: %lld, "
+                  "embedding_name: %s, init_fn: nn.init.xavier_uniform_}",
+                  steps ? "sequence_" : "", name, length, (long long)rows, (long long)dim, table);
+}
+
+/* Features of all places, and in groups the groups of each. */
+static void dpin_features(cr_pd *p, int64_t K, int64_t E, cr_buf *groups) {
+    int64_t L = cr_pd_int(p, p->hyper, "L", 10, 1, 1000000);
+    int64_t items = cr_pd_int(p, p->hyper, "max_item", 4975, 1, MAX_ROWS);
+    int64_t cats = cr_pd_int(p, p->hyper, "max_context", 1933, 1, MAX_ROWS);
+    dpin_feature(p, "target_cat", 0, cats, E, "context_feat_emb");
+    dpin_feature(p, "target_item", 0, items, E, "item_feat_emb");
+    dpin_feature(p, "place", 0, K, E, "position_emb_2");
+    cr_pd_feature(p, p->data_at, "raw_feature: {feature_name: place_number}");
+    for (int64_t k = 1; k <= K; k++) {
+        const char *n = cr_arena_printf(&p->doc->arena, "%lld", (long long)k);
+        dpin_feature(p, cr_arena_printf(&p->doc->arena, "items%s", n), L, items, E,
+                     "user_bx_item_emb");
+        dpin_feature(p, cr_arena_printf(&p->doc->arena, "cats%s", n), L, cats, E,
+                     "user_bx_context_emb");
+        cr_buf_printf(groups,
+                      ", {group_name: clicks%s, group_type: SEQUENCE, feature_names: [items%s, "
+                      "cats%s]}",
+                      n, n, n);
+    }
+}
+
+/* Deep Position-wise Interaction Network. What a user has clicked at each place of the page becomes
+ * an interest, the places act on each other, and the score is that of the place at which the target
+ * is shown. PaddleRec computes those of all places and then takes that one. */
+void cr_pd_dpin(cr_pd *p) {
+    int64_t K = dpin_places(p), E = cr_pd_int(p, p->hyper, "embedding_dim", 8, 1, 65536);
+    long long D = (long long)cr_pd_int(p, p->hyper, "d_model", 64, 1, 65536);
+    long long H = (long long)cr_pd_int(p, p->hyper, "h", 2, 1, 4096);
+    long long layers = (long long)cr_pd_int(p, p->hyper, "num_layers", 12, 1, 64);
+    const cr_conf_node *sizes = cr_pd_get(p, p->hyper, "fc_sizes");
+    int64_t n_sizes = 0;
+    const char *deep = sizes ? cr_pd_widths(p, p->hyper, "fc_sizes", &n_sizes) : "[1024, 512, 128]";
+    const char *last = n_sizes ? sizes->v[n_sizes - 1].val->text : "128";
+    if (D % H != 0)
+        cr_pd_wrong(p, cr_pd_at(p, p->hyper, "h"),
+                    "d_model %lld is not a multiple of h, the number of heads; make it one", D);
+    cr_buf b, groups, fields, places;
+    cr_buf_init(&b);
+    cr_buf_init(&groups);
+    cr_buf_init(&fields);
+    cr_buf_init(&places);
+    dpin_features(p, K, E, &groups);
+    for (long long k = 1; k <= K; k++) {
+        const char *hidden =
+            cr_arena_printf(&p->doc->arena, "mlp: {hidden_units: [%lld]}", 2 * (long long)E);
+        const char *score =
+            cr_arena_printf(&p->doc->arena, "linear: {units: %lld, bias: false}", 2 * (long long)E);
+        cr_buf_printf(&b,
+                      "{name: hidden%lld, inputs: [{feature_group_name: clicks%lld}], %s}, {name: "
+                      "weight%lld, inputs: [{block_name: hidden%lld}], %s}, {name: interest%lld, "
+                      "inputs: [{block_name: weight%lld}, {feature_group_name: clicks%lld}], "
+                      "weigh_steps: {}}, ",
+                      k, k, k == 1 ? hidden : "weights_of: hidden1", k, k,
+                      k == 1 ? score : "weights_of: weight1", k, k, k);
+        cr_buf_printf(&fields, "%s{block_name: interest%lld}", k == 1 ? "" : ", ", k);
+    }
+    cr_buf_printf(
+        &b,
+        "{name: placed, inputs: [%s], place_vectors: {dim: %lld}}, {name: places, inputs: "
+        "[{block_name: placed}], field_linear: {units: %lld, relu: true}}, {name: "
+        "page, inputs: [{block_name: places}], field_transformer: {num_heads: %lld, "
+        "num_layers: %lld, ff_units: %lld, norm: %s}}, ",
+        fields.data, (long long)E, D, H, layers, D, p->o->compat ? "ROW" : "VECTOR");
+    for (long long k = 1; k <= K; k++) {
+        cr_buf_printf(&b,
+                      "{name: page%lld, inputs: [{block_name: page}], slice: {begin: %lld, width: "
+                      "%lld}}, ",
+                      k, (k - 1) * D, D);
+        cr_buf_printf(&places, ", {block_name: page%lld}", k);
+    }
+    cr_buf_printf(&b,
+                  "{name: shown, inputs: [{feature_group_name: place_number}%s], pick: {}}, {name: "
+                  "item, inputs: [{feature_group_name: target}], mlp: {hidden_units: %s}}, {name: "
+                  "combined, inputs: [{block_name: item}, {block_name: shown}, "
+                  "{feature_group_name: place}], mlp: {hidden_units: [%s]}}, {name: score, inputs: "
+                  "[{block_name: combined}], linear: {units: 1}}",
+                  places.data, deep, last);
+    cr_pd_put(p, p->model_at,
+              "model_config: {feature_groups: [{group_name: target, feature_names: [target_cat, "
+              "target_item]}, {group_name: place, feature_names: [place]}, {group_name: "
+              "place_number, feature_names: [place_number]}%s], backbone: {blocks: [%s]}, losses: "
+              "[{binary_cross_entropy: {}}], metrics: [{auc: {}}, {grouped_auc: {grouping_key: "
+              "place, weighted: true}}], train_metrics: [{auc: {}, since_epoch: true}]}",
+              groups.data, b.data);
+    cr_buf_clear(&b);
+    cr_buf_clear(&groups);
+    cr_buf_clear(&fields);
+    cr_buf_clear(&places);
 }

@@ -219,6 +219,7 @@ void cr_pd_pasted(cr_pd *p);    /* ids, and labels of another file */
 void cr_pd_matrix(cr_pd *p);    /* a matrix of ids, the label last (2.0); feat_idx (1.8.5) */
 void cr_pd_purchases(cr_pd *p); /* click, purchase, and ids of feature_vocabulary */
 void cr_pd_behaviour(cr_pd *p); /* a history of 50 steps with masks, features, price, label */
+void cr_pd_page(cr_pd *p);      /* clicks with their places on a page; item;category;place;label */
 
 /* ---- the models ---- */
 void cr_pd_gatenet(cr_pd *p);
@@ -235,6 +236,7 @@ cr_paddle_news cr_pd_news_sizes(cr_pd *p);
 int64_t cr_pd_matrix_fields(cr_pd *p);
 void cr_pd_escm2(cr_pd *p);
 void cr_pd_dmr(cr_pd *p);
+void cr_pd_dpin(cr_pd *p);
 void cr_pd_afm(cr_pd *p);
 void cr_pd_pnn(cr_pd *p);
 void cr_pd_fgcnn(cr_pd *p);

@@ -48,6 +48,7 @@ static const char *const idle_dlrm[] = {"distributed_embedding", "sparse_inputs_
                                         NULL};
 static const char *const idle_din[] = {"distributed_embedding", "use_DataLoader", "is_sparse",
                                        NULL};
+static const char *const idle_dpin[] = {"is_sparse", NULL};
 static const char *const idle_none[] = {NULL};
 static const char *const idle_loader[] = {"distributed_embedding", "use_DataLoader", "is_sparse",
                                           NULL};
@@ -78,6 +79,7 @@ static const cr_pd_model models[] = {
     {"dlrm", cr_pd_criteo, cr_pd_dlrm, idle_dlrm, "Adam", false, false},
     {"dmr", cr_pd_behaviour, cr_pd_dmr, idle_none, "Adam", false, false},
     {"dnn", cr_pd_criteo, cr_pd_dnn, idle_slots, "Adam", false, true},
+    {"dpin", cr_pd_page, cr_pd_dpin, idle_dpin, "SGD", false, false},
     {"dssm", cr_pd_documents, cr_pd_dssm, idle_none, "Adam", true, false},
     {"escm2", cr_pd_aliccp, cr_pd_escm2, idle_escm2, "Adam", false, false},
     {"esmm", cr_pd_aliccp, cr_pd_esmm, idle_tasks, "Adam", false, false},
@@ -120,10 +122,10 @@ static const cr_pd_model models[] = {
 #define N_MODELS (sizeof models / sizeof *models)
 
 /* Models of PaddleRec that crank does not have. */
-static const char *const others[] = {"bert4rec", "deeprec",  "deepwalk", "dpin", "dselect_k",
-                                     "dsin",     "ensfm",    "iprec",    "kim",  "listwise",
-                                     "maml",     "metaheac", "mhcn",     "sign", "textcnn_pretrain",
-                                     "tisas",    NULL};
+static const char *const others[] = {"bert4rec", "deeprec", "deepwalk", "dselect_k",        "dsin",
+                                     "ensfm",    "iprec",   "kim",      "listwise",         "maml",
+                                     "metaheac", "mhcn",    "sign",     "textcnn_pretrain", "tisas",
+                                     NULL};
 
 static const char *next_model(const void *ctx, size_t i) {
     (void)ctx;
@@ -192,6 +194,7 @@ static const cr_pd_model *by_keys(const cr_pd *p) {
         {"fastformer", "pooler_type", "article_title_size"},
         {"naml", "neg_condidate_sample_size", "article_title_size"},
         {"dmr", "main_embedding_size", "cms_segid_size"},
+        {"dpin", "max_item", "max_context"},
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (has(p, rules[i].a) && has(p, rules[i].b)) return by_name(rules[i].model);

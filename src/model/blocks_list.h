@@ -29,6 +29,7 @@
     X(ensemble, cr_block_ensemble_msg)                                                             \
     X(fastformer, cr_block_fastformer_msg)                                                         \
     X(field_linear, cr_block_field_linear_msg)                                                     \
+    X(field_transformer, cr_block_field_transformer_msg)                                           \
     X(fields, cr_block_fields_msg)                                                                 \
     X(fm, cr_block_fm_msg)                                                                         \
     X(gate_nu, cr_block_gate_nu_msg)                                                               \
@@ -51,6 +52,7 @@
     X(pair_attention, cr_block_pair_attention_msg)                                                 \
     X(penalty, cr_block_penalty_msg)                                                               \
     X(pick, cr_block_pick_msg)                                                                     \
+    X(place_vectors, cr_block_place_vectors_msg)                                                   \
     X(plugin, cr_block_plugin_msg)                                                                 \
     X(pooling, cr_block_pooling_msg)                                                               \
     X(product, cr_block_product_msg)                                                               \

@@ -152,7 +152,8 @@ static void columns_infer(cr_node *n) {
     columns *a = n->attr;
     int64_t cols = 0;
     for (int i = 0; i < a->n; i++) {
-        if (a->v[i].from + a->v[i].width > n->in[0]->cols) CR_BUG("fold: no such columns");
+        if (a->v[i].from >= 0 && a->v[i].from + a->v[i].width > n->in[0]->cols)
+            CR_BUG("fold: no such columns");
         cols += a->v[i].width;
     }
     shape(n, n->in[0]->rows, cols);
@@ -184,10 +185,13 @@ static void columns_unfold(const cr_node *n, const float *g, float *const *d, fl
 }
 
 static cr_node *columns_example(cr_graph *g, int k) {
-    if (k > 0) return NULL;
-    static const cr_range v[] = {{4, 3}, {0, 2}, {-1, 2}, {1, 4}};
-    cr_node *W = cr_fold_columns(g, param(g, 6, 7), v, 4);
-    return cr_matmul(g, cr_feed(g, 11), W, NULL, false);
+    if (k > 1) return NULL;
+    /* in the second there are more zeros than W has columns */
+    static const cr_range v[][4] = {{{4, 3}, {0, 2}, {-1, 2}, {1, 4}},
+                                    {{1, 1}, {-1, 9}, {0, 2}, {-1, 1}}};
+    static const int64_t cols[] = {7, 2}, width[] = {11, 13};
+    cr_node *W = cr_fold_columns(g, param(g, 6, cols[k]), v[k], 4);
+    return cr_matmul(g, cr_feed(g, width[k]), W, NULL, false);
 }
 
 const cr_op_type cr_op_fold_columns = {.name = "fold_columns",

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
-from paddle_nets import BAGS, KEYS, N, Case, bce, block, new, write
+from paddle_nets import BAGS, KEYS, N, Case, bce, block, mlp, new, write
 
 CASES = {}
 
@@ -90,3 +90,60 @@ def dmr_net(P, x, train, compat=False):
 SIZES = ", ".join("%s: %d" % v for v in DMR.items()) + ", main_embedding_size: 2, other_embedding_size: 1, fc_sizes: [6, 4]"
 CASES["dmr"] = Case("dmr", new(SIZES), dmr_rows, dmr_net, bce, 0.1)
 CASES["dmr_compat"] = Case("dmr", new(SIZES, rate=0.001), dmr_rows, lambda P, x, t: dmr_net(P, x, t, True), bce, 0.001, "Adam")
+
+# ---- dpin: clicks at K places of a page; item 0 is padding as shipped ----
+
+PLACES, MOST = 3, 4
+
+
+def dpin_rows(rng, folder):
+    length, label = rng.integers(0, 9, N), rng.integers(0, 2, N)
+    clicks = np.stack([rng.integers(0, 7, (N, 8)), rng.integers(0, 5, (N, 8)), rng.integers(1, PLACES + 1, (N, 8))], 2)
+    target = np.stack([rng.integers(0, 7, N), rng.integers(0, 5, N), rng.integers(1, PLACES + 1, N)], 1)
+    steps, count = np.zeros((N, PLACES, MOST, 2), dtype=np.int64), np.zeros((N, PLACES), dtype=np.int64)
+    for r in range(N):
+        for item, cat, place in clicks[r, :length[r]]:
+            if count[r, place - 1] < MOST:
+                steps[r, place - 1, count[r, place - 1]] = item, cat
+                count[r, place - 1] += 1
+    write(folder, [";".join([" ".join("%d" % v for v in clicks[r, :length[r], k]) for k in range(3)] + ["%d" % v for v in target[r]] + ["%d" % label[r]])
+                   for r in range(N)])
+    return dict(steps=steps, count=count, target=target), label
+
+
+def dpin_layer(P, at, x, compat):
+    def each(name, v):
+        return block(P, at + name, v)
+
+    def norm(i, v):
+        name, i = "model.blocks.%snorm%d." % (at, 1 if compat else i), P["model.blocks.%snorm1.weight" % at].numel()
+        y = v.flatten(1) if compat else v
+        return F.layer_norm(y, [i], P[name + "weight"].flatten(), P[name + "bias"].flatten(), 1e-5).reshape(v.shape)
+    q, k, v = (each("self_attn.%s_proj" % n, x).reshape(len(x), PLACES, 2, -1).transpose(1, 2) for n in "qkv")
+    y = F.softmax(q @ k.transpose(2, 3) / q.shape[3]**0.5, 3) @ v
+    x = norm(1, x + each("self_attn.out_proj", y.transpose(1, 2).reshape(x.shape)))
+    return norm(2, x + each("linear2", torch.relu(each("linear1", x))))
+
+
+def dpin_net(P, x, train, compat=False):
+    item, cat = P[KEYS % (3, "user_bx_item_emb")], P[KEYS % (3, "user_bx_context_emb")]
+    s = torch.cat([item[x["steps"][..., 0]], cat[x["steps"][..., 1]]], 3)
+    a = torch.exp(block(P, "weight1", mlp(P, "hidden1", s, 1), False))
+    if not compat:  # a place without clicks has an interest of zeros
+        a = a * (torch.arange(MOST) < x["count"].unsqueeze(2)).unsqueeze(3)
+    interest = (a * s).sum(2) / a.sum(2).clamp(min=1e-30)
+    place = P["model.blocks.placed.position_embeddings"].reshape(1, PLACES, -1).expand(len(s), -1, -1)
+    h = torch.relu(block(P, "places", torch.cat([interest, place], 2)))
+    for i in range(2):
+        h = dpin_layer(P, "page.layers.%d." % i, h, compat)
+    t = x["target"]
+    base = mlp(P, "item", torch.cat([P[BAGS % "context_feat_emb"][t[:, 1]], P[BAGS % "item_feat_emb"][t[:, 0]]], 1), 2)
+    second = P[BAGS % "position_emb_2"].unsqueeze(0).expand(len(s), -1, -1)
+    all_places = torch.cat([base.unsqueeze(1).expand(-1, PLACES, -1), h, second], 2)
+    y = block(P, "score", mlp(P, "combined", all_places, 1))
+    return y[torch.arange(len(s)), t[:, 2] - 1]
+
+
+PAGE = "embedding_dim: 3, K: %d, L: %d, max_item: 7, max_context: 5, d_model: 4, h: 2, fc_sizes: [6, 5], num_layers: 2" % (PLACES, MOST)
+CASES["dpin"] = Case("dpin", new(PAGE), dpin_rows, dpin_net, bce, 0.1)
+CASES["dpin_compat"] = Case("dpin", new(PAGE), dpin_rows, lambda P, x, t: dpin_net(P, x, t, True), bce, 0.1)

@@ -12,6 +12,15 @@ behaviour() {
         print s ",0." r(10) "," r(2) "," (id % 2)
     } }'
 }
+# page N: items, categories and places of clicks, none in some lines; item, category, place and label of the target
+page() {
+    awk -v n="$1" 'function r(k) { x = (x * 1103515245 + 12345) % 2147483648; return int(x / 65536) % k }
+    BEGIN { x = 5; for (i = 0; i < n; i++) {
+        len = r(7); a = b = c = ""
+        for (j = 0; j < len; j++) { b1 = j ? " " : ""; a = a b1 r(9); b = b b1 r(5); c = c b1 (1 + r(2)) }
+        id = r(9); print a ";" b ";" c ";" id ";" r(5) ";" (1 + r(2)) ";" (r(4) ? id % 2 : r(2))
+    } }'
+}
 # config NAME HYPER
 config() {
     mkdir -p "$1/train" "$1/test"
@@ -42,14 +51,27 @@ config dmr "$sizes
   other_embedding_size: 2"
 behaviour 96 >dmr/train/part-0
 behaviour 40 >dmr/test/part-0
+config dpin "  is_sparse: True
+  embedding_dim: 3
+  K: 2
+  L: 3
+  max_item: 9
+  max_context: 5
+  d_model: 4
+  h: 2
+  num_layers: 2
+  fc_sizes: [6, 5]"
+page 96 >dpin/train/part-0
+page 40 >dpin/test/part-0
 
-for m in dmr; do
+for m in dmr dpin; do
     names='auc: ...,'
     run crank run -m "$m/config.yaml" --threads 2
     ends 0
     has_out "... - INFO - epoch: 1 done, $names...loss:..., epoch time: ... s"
     run crank run -m "$m/config.yaml" --infer
     ends 0
+    [ $m = dmr ] || names="${names}PAUC: 0...,"
     has_out "... - INFO - epoch: 1 done, $names... epoch time: ... s"
     run crank run -m "$m/config.yaml" --compat paddlerec -o runner.epochs=1
     ends 0
@@ -75,3 +97,15 @@ sed 's/leave_out: 1/leave_out: 1\n          softmax: false/' dmr.yaml >wrong.yam
 run crank train wrong.yaml --model_dir wrong
 ends 2
 has_err "wrong.yaml:...: block 'dm_before': leave_out is for the softmax; leave it out, or softmax: false"
+
+# heads that do not divide the width
+run crank run -m dpin/config.yaml -o hyper_parameters.h=3
+ends 2
+has_err "-o 'hyper_parameters.h=3': d_model 4 is not a multiple of h, the number of heads; make it one"
+# each place has the first L of its clicks; as shipped, item 0 stands behind fewer
+run crank run -m dpin/config.yaml -o runner.epochs=1
+ends 0
+if grep -q 'fill:' output_dpin/pipeline.config; then fail "padding without --compat"; fi
+run crank run -m dpin/config.yaml -o runner.epochs=1 --compat paddlerec
+ends 0
+[ "$(grep -c 'fill: "0"' output_dpin/pipeline.config)" = 4 ] || fail "no padding as shipped"

@@ -42,6 +42,14 @@ static const struct {
      "layers.0.norm1.bias layers.0.linear1.weight layers.0.linear1.bias layers.0.linear2.weight "
      "layers.0.linear2.bias layers.0.norm2.weight layers.0.norm2.bias att_fc1.weight att_fc1.bias "
      "att_fc2.weight att_fc2.bias"},
+    {"field_transformer", MODEL(AB, "field_transformer: {num_heads: 2, ff_units: 3}"), 8,
+     "layers.0.self_attn.q_proj.weight layers.0.self_attn.q_proj.bias "
+     "layers.0.self_attn.k_proj.weight layers.0.self_attn.k_proj.bias "
+     "layers.0.self_attn.v_proj.weight layers.0.self_attn.v_proj.bias layers.0.norm1.weight "
+     "layers.0.norm1.bias layers.0.self_attn.out_proj.weight layers.0.self_attn.out_proj.bias "
+     "layers.0.linear1.weight layers.0.linear1.bias layers.0.linear2.weight layers.0.linear2.bias "
+     "layers.0.norm2.weight layers.0.norm2.bias"},
+    {"place_vectors", MODEL(AB, "place_vectors: {dim: 1}"), 10, "position_embeddings"},
     {"group_attention", MODEL(AB, "group_attention: {vectors: 2, units: 3}"), 4,
      "attention.weight attention.bias projection.weight"},
     {"group_conv", MODEL(AB, "group_conv: {vectors: 2, filters: 5}"), 10, "weight bias"},

@@ -259,8 +259,14 @@ static const struct a_graph {
      "{name: outer, inputs: [{feature_group_name: rows}], product: {units: 3, kind: OUTER}}, "
      "{name: grown, inputs: [{feature_group_name: rows}], conv: {filters: 2, kernel_height: 3, "
      "kernel_width: 1, padding: SAME, activation: nn.Tanh, pool_height: 2}}, "
+     "{name: at, inputs: [{feature_group_name: rows}], place_vectors: {dim: 2}}, "
+     "{name: see, inputs: [{block_name: at}], field_transformer: {num_heads: 2, num_layers: 2, "
+     "dropout_ratio: 0.1}}, "
+     "{name: on, inputs: [{block_name: see}], place_vectors: {}}, "
+     "{name: row, inputs: [{block_name: on}], field_transformer: {ff_units: 3, norm: ROW}}, "
      "{name: top, inputs: [{block_name: afm}, {block_name: less}, {block_name: inner}, "
-     "{block_name: outer}, {block_name: grown}, {block_name: weighed}, {block_name: aware}], mlp: "
+     "{block_name: row}, {block_name: outer}, {block_name: grown}, {block_name: weighed}, "
+     "{block_name: aware}], mlp: "
      "{hidden_units: [8]}}]}, "
      "losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}]}"},
     /* vectors in groups of two */
@@ -732,6 +738,10 @@ TEST(mistakes_of_layers) {
     REFUSED(ONE(BLOCK("a", IN_G("rows") "," IN_G("rows") "," IN_G("rows") "], gate_nu: {}")),
             "gate_nu reads 1 to 2 inputs and has 3");
     REFUSED(LAYER("slice: {begin: 30, width: 4}"), "numbers 30 to 33", "32 wide");
+    REFUSED(LAYER("field_transformer: {num_heads: 3}"), "a vector is 8 wide",
+            "not a multiple of num_heads 3");
+    REFUSED(MIXED("field_transformer: {}"), "different widths");
+    REFUSED(MIXED("place_vectors: {}"), "different widths");
     REFUSED(LAYER("fields: {dim: 5}"), "no whole number of vectors of width 5", "divides");
     REFUSED(LAYER("residual: {mlp: {hidden_units: [4]}}"), "hidden_units is 4", "32 wide");
     REFUSED(LAYER("activation: {function: nn.Rely}"), "nn.Rely");
