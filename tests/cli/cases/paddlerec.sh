@@ -300,9 +300,9 @@ wrong() { # wrong SED TEXT: a config with this change is refused with this text
     ends 2
     has_err "bad/dnn/config.yaml:$2"
 }
-wrong 's/fc_sizes: .*/fc_size: [16]/' "...: hyper_parameters.fc_sizes is not given, and the model needs it: dnn; add it"
+wrong 's/fc_sizes: .*/fc_size: [16]/' "...: hyper_parameters.fc_sizes is not given, and the model needs it: dnn; is 'fc_size' meant to be it?"
 wrong 's/sparse_feature_dim: 4/sparse_feature_dim: four/' "...:...: hyper_parameters.sparse_feature_dim is 'four' and must be a whole number from 1 to 65536"
-wrong 's/epochs: 2/epoch: 2/' "...: runner.epochs is not given; add it"
+wrong 's/epochs: 2/epoch: 2/' "...: runner.epochs is not given; ...epoch..."
 wrong 's/print_interval: 4/print_interval: 4\n  print_intervall: 4/' "9:3: ...print_intervall..."
 wrong 's/class: Adam/class: Lamb/' "...: configured optimizer can only supported SGD/Adam/Adagrad; 'Lamb' is none of them"
 wrong 's/dense_input_dim: 13/dense_input_dim: 12/' "...: dense_input_dim is 12, and the dense slots have 13 numbers; make them equal"

@@ -107,7 +107,7 @@ for m in gatenet difm deepfefm fat_deepffm aitm escm2; do
     esac
     run crank run -m "$m/config.yaml" --threads 2
     ends 0
-    has_out "... - INFO - epoch: 1 done, $names loss:..., epoch time: ... s"
+    has_out "... - INFO - epoch: 1 done, $(echo "$names" | sed 's/, /,/g')loss:..., epoch time: ... s"
     run crank run -m "$m/config.yaml" --infer
     ends 0
     [ $m != escm2 ] || names='auc_ctcvr: ..., auc_ctr: ..., auc_cvr: ...,' # by name

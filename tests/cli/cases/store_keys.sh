@@ -101,6 +101,7 @@ over
 # no secret and no token is in any message; proxies are told of, without their addresses
 server
 http_proxy=http://me:PASSWORD@127.0.0.1:$port no_proxy=127.0.0.1 ALIBABA_CLOUD_CREDENTIALS_URI=http://127.0.0.1:$port/creds run crank ls oss://demo-bucket/none --debug
+ends 1
 has_err "...requests obey http_proxy of the environment"
 no_err "...PASSWORD..."
 ALIBABA_CLOUD_CREDENTIALS_URI=http://127.0.0.1:$port/creds run crank ls oss://demo-bucket/none --debug

@@ -283,6 +283,18 @@ static const struct a_graph {
      "{name: top, inputs: [{block_name: att}, {block_name: fast}, {block_name: some}], mlp: "
      "{hidden_units: [8]}}]}, "
      "losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}]}"},
+    {"groups",
+     "model_config={feature_groups: ["
+     "{group_name: rows, feature_names: [user, item, cate, tags]}], "
+     "backbone: {blocks: ["
+     "{name: conv, inputs: [{feature_group_name: rows}], group_conv: {vectors: 2, filters: 4}}, "
+     "{name: turns, inputs: [{block_name: conv}, {block_name: conv}], interleave: {}}, "
+     "{name: fast, inputs: [{block_name: turns}], fastformer: {vectors: 4, num_heads: 2, "
+     "num_layers: 2, ff_units: 6, dropout_ratio: 0.1}}, "
+     "{name: pooled, inputs: [{block_name: conv}], group_attention: {vectors: 2, units: 3}}, "
+     "{name: some, inputs: [{block_name: pooled}], choose: {columns: [5, 0, 2]}}, "
+     "{name: top, inputs: [{block_name: fast}, {block_name: some}], mlp: {hidden_units: [8]}}]}, "
+     "losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}]}"},
     {"plugin_model", "model_config={feature_groups: ["
                      "{group_name: user, feature_names: [user, tags]}, "
                      "{group_name: item, feature_names: [item, cate, price]}], "
