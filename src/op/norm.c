@@ -21,13 +21,15 @@
 
 /* Adds the sums of w columns up to those of their planes. */
 static void fold_d(double *to, const double *from, int64_t w, int64_t plane) {
-    for (int64_t j = 0; j < w; j++)
-        to[j / plane] += from[j];
+    for (int64_t k = 0, j = 0; j < w; k++)
+        for (int64_t end = j + plane; j < end; j++)
+            to[k] += from[j];
 }
 
 static void fold_f(float *to, const float *from, int64_t w, int64_t plane) {
-    for (int64_t j = 0; to && j < w; j++)
-        to[j / plane] += from[j];
+    for (int64_t k = 0, j = 0; to && j < w; k++)
+        for (int64_t end = j + plane; j < end; j++)
+            to[k] += from[j];
 }
 
 /* ---- bn_stats: inputs x, mean, var, count (buffers, updated in finish) ---- */
@@ -85,11 +87,12 @@ static void stats_backward(const cr_node *n, cr_tile *t) {
     const float *of = cr_whole(t, n), *d = cr_whole_grad(t, n);
     float *c = t->scratch, *mean = c + 2 * w;
     float inv = 1.0f / ((float)cr_global_rows(t, x) * (float)plane);
-    for (int64_t j = 0; j < w; j++) {
-        mean[j] = of[j / plane];
-        c[j] = d[j / plane] * inv;
-        c[w + j] = 2 * d[n_planes + j / plane] * inv;
-    }
+    for (int64_t k = 0, j = 0; k < n_planes; k++)
+        for (int64_t end = j + plane; j < end; j++) {
+            mean[j] = of[k];
+            c[j] = d[k] * inv;
+            c[w + j] = 2 * d[n_planes + k] * inv;
+        }
     cr_kern->center_rows(cr_grad(t, x), cr_ld(x), cr_val(t, x), mean, c, cr_rows(t, x), w,
                          !cr_first_grad(t, n, 0));
 }
@@ -125,14 +128,16 @@ static void bn_columns(const cr_node *n, const cr_tile *t, float *col) {
     int64_t w = n->width, n_planes = n->in[2]->width, plane = w / n_planes;
     const float *mean = t->train ? cr_whole(t, n->in[1]) : n->in[2]->w;
     const float *var = t->train ? mean + n_planes : n->in[3]->w;
-    for (int64_t j = 0; j < w; j++) {
-        int64_t k = j / plane;
+    for (int64_t k = 0, j = 0; k < n_planes; k++) {
         float rstd = 1.0f / sqrtf(var[k] + a->eps),
-              scale = a->affine ? n->in[4]->w[k] * rstd : rstd;
-        col[j] = mean[k];
-        col[w + j] = rstd;
-        col[2 * w + j] = scale;
-        col[3 * w + j] = (a->affine ? n->in[5]->w[k] : 0) - mean[k] * scale;
+              scale = a->affine ? n->in[4]->w[k] * rstd : rstd,
+              shift = (a->affine ? n->in[5]->w[k] : 0) - mean[k] * scale;
+        for (int64_t end = j + plane; j < end; j++) {
+            col[j] = mean[k];
+            col[w + j] = rstd;
+            col[2 * w + j] = scale;
+            col[3 * w + j] = shift;
+        }
     }
 }
 

@@ -12,6 +12,8 @@
 
 #include "tool/hdf5.h"
 
+#define MOST_PACKED 2000.0 /* deflate makes data at most some 1000 times smaller */
+
 typedef struct file {
     hid_t file, set, space;
     int64_t rows, cols;
@@ -58,6 +60,14 @@ static bool first_set(file *f, char *why, size_t size) {
     return f->set >= 0 || failed(why, size, "its data set cannot be read");
 }
 
+/* The rows must lie in the file itself: it may name others, whose numbers nobody asked for. */
+static bool own_bytes(const file *f, char *why, size_t size) {
+    hid_t how = H5Dget_create_plist(f->set);
+    bool own = how >= 0 && H5Pget_external_count(how) == 0 && H5Pget_layout(how) != H5D_VIRTUAL;
+    if (how >= 0) H5Pclose(how);
+    return own || wrong(why, size, "its rows lie in other files; write them into this one");
+}
+
 static bool look(file *f, char *why, size_t size) {
     hsize_t dims[2], most = (hsize_t)1 << 40;
     f->space = H5Dget_space(f->set);
@@ -72,11 +82,18 @@ static bool look(file *f, char *why, size_t size) {
     hid_t type = H5Dget_type(f->set);
     if (type < 0) return failed(why, size, "its data set cannot be read");
     H5T_class_t is = H5Tget_class(type);
-    /* whole numbers without a sign of 64 bits do not all fit */
+    size_t width = H5Tget_size(type);
+    /* a whole number that is too large becomes the largest one of 64 bits, which no table has */
     bool fits = is == H5T_FLOAT || is == H5T_INTEGER;
     f->real = is == H5T_FLOAT;
     H5Tclose(type);
-    return fits || wrong(why, size, "its first data set is not one of numbers");
+    if (!fits || width == 0 || width > 64)
+        return wrong(why, size, "its first data set is not one of numbers");
+    /* a number of rows is a few bytes, and rows that were never written read as zeros */
+    double bytes = (double)f->rows * (double)f->cols * (double)width;
+    if (bytes > MOST_PACKED * (double)H5Dget_storage_size(f->set))
+        return wrong(why, size, "it says that it has more rows than its bytes can hold");
+    return own_bytes(f, why, size);
 }
 
 static bool open_file(void **h, const char *path, int64_t *rows, int64_t *cols, char *why,
@@ -86,6 +103,7 @@ static bool open_file(void **h, const char *path, int64_t *rows, int64_t *cols, 
     if (!f) return wrong(why, size, "there is no memory");
     *f = (file){.file = -1, .set = -1, .space = -1};
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* causes go into `why` */
+    H5PLset_loading_state(0);              /* a file loads no code */
     f->file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     bool ok = f->file >= 0 ? first_set(f, why, size) && look(f, why, size)
                            : failed(why, size, "it cannot be opened as HDF5");

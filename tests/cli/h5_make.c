@@ -5,7 +5,8 @@
  *
  * ROWS are lines of numbers with spaces. KIND says what the first data set of the file is: real or
  * whole (a matrix of 64-bit fractions or whole numbers, in parts that are compressed), list (of one
- * dimension), text, group (no data set) or none.
+ * dimension), text, group (no data set), none, claims (many rows that were never written) or
+ * elsewhere (rows in another file, OUT.raw).
  */
 #include <hdf5.h>
 #include <stdbool.h>
@@ -52,7 +53,13 @@ int main(int argc, char **argv) {
         hsize_t dims[2] = {list ? n : n / cols, cols}, part[2] = {7, cols};
         hid_t space = H5Screate_simple(list ? 1 : 2, dims, NULL);
         hid_t how = H5Pcreate(H5P_DATASET_CREATE);
-        if (whole) H5Pset_chunk(how, 2, part);
+        bool claims = strcmp(kind, "claims") == 0;
+        char other[600];
+        if (claims) dims[0] = (hsize_t)1 << 38;
+        if (claims) space = H5Screate_simple(2, dims, NULL);
+        snprintf(other, sizeof other, "%s.raw", argv[1]);
+        if (strcmp(kind, "elsewhere") == 0) H5Pset_external(how, other, 0, H5F_UNLIMITED);
+        if (whole || claims) H5Pset_chunk(how, 2, part);
         if (whole) H5Pset_deflate(how, 1);
         hid_t set = H5Dcreate2(f, "data",
                                text    ? H5T_C_S1
@@ -60,7 +67,8 @@ int main(int argc, char **argv) {
                                        : H5T_IEEE_F64LE,
                                space, H5P_DEFAULT, how, H5P_DEFAULT);
         if (set < 0) return fail("the data set cannot be made");
-        if (!text && H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) < 0)
+        if (!text && !claims &&
+            H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) < 0)
             return fail("the numbers cannot be written");
         H5Dclose(set);
         H5Pclose(how);

@@ -107,6 +107,8 @@ matrix 4 | wrong list "its first data set is not a matrix of rows and columns"
 matrix 4 | wrong text "its first data set is not one of numbers"
 matrix 4 | wrong group "its first object is a group, not a data set"
 matrix 4 | wrong none "it holds no data set"
+matrix 4 | wrong claims "it says that it has more rows than its bytes can hold"
+matrix 4 | wrong elsewhere "its rows lie in other files; write them into this one"
 echo "no HDF5" >fgcnn/train/a.h5
 run crank run -m fgcnn/config.yaml
 ends bad
