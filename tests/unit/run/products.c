@@ -269,13 +269,16 @@ TEST(every_model) {
         double sums = most(LANES_1, k), rate = most(RATE_5, k), any;
         grow(&sums, most(LANES_4, k));
         any = sums > rate ? sums : rate;
+        if (is_long) grow(&any, most(RATE_3, k));
         for (int w = FP32 + 1; w < WAYS; w++)
             if (w != RATE_3 || is_long)
                 fprintf(stderr, "%s, %s: at most %.1e, median %.1e\n", ways[w][0], fields[k],
                         most(w, k), quantile(w, k, 0.5));
         /* where a small change grows (mask_net: a rate of 1 + 1e-5 moves a step by 2.4e-4), two
-         * small changes of one size end within a small factor of each other */
+         * small changes of one size end within a small factor of each other; half of the models
+         * must be as near as with such a rate */
         CHECK(most(BF16X3, k) < 1e-4 || most(BF16X3, k) < 3 * any);
+        CHECK(quantile(BF16X3, k, 0.5) < 2 * quantile(RATE_5, k, 0.5));
         CHECK(most(BF16X6, k) < 1e-6 || most(BF16X6, k) < 2 * any);
         /* as with other sums, many models reach the end without a changed sign */
         CHECK(quantile(BF16X6, k, 0.25) < 1e-7);
