@@ -60,8 +60,12 @@ void cr_cmd_spec_init(cr_cmd_spec *s, const cr_cmd *cmd, void *args, cr_rank_fla
     if (cmd->ranks) *g++ = (cr_opt_group){cr_rank_opts, ranks};
     *g = (cr_opt_group){cr_common_opts, common};
     snprintf(s->prog, sizeof s->prog, "crank %s", cmd->name);
-    s->spec = (cr_opt_spec){s->prog, cmd->operand, cmd->operand_opt, s->groups,
-                            cmd->wraps ? &s->rest : NULL};
+    s->spec = (cr_opt_spec){.prog = s->prog,
+                            .operand = cmd->operand,
+                            .operand_opt = cmd->operand_opt,
+                            .groups = s->groups,
+                            .rest = cmd->wraps ? &s->rest : NULL,
+                            .wrong_word = cmd->wrong_word};
 }
 
 static bool same_name(const char *a, const char *b) {

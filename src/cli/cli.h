@@ -93,7 +93,6 @@ extern const cr_opt cr_rank_opts[];   /* the rows of cr_rank_flags */
 
 typedef struct cr_cmd cr_cmd;
 
-/* A running command. */
 /* A command and its arguments. */
 typedef struct cr_queued {
     const cr_cmd *cmd;
@@ -101,6 +100,7 @@ typedef struct cr_queued {
     char **args;
 } cr_queued;
 
+/* A running command. */
 typedef struct cr_ui {
     const cr_cmd *const *cmds; /* all commands, NULL-ended */
     const cr_cmd *cmd;         /* this one */
@@ -136,6 +136,7 @@ struct cr_cmd {
     const char *help;                  /* one line */
     const char *about;                 /* more, in whole lines; NULL: none */
     const char *operand, *operand_opt; /* as in cr_opt_spec */
+    const char *(*wrong_word)(const char *word);
     /* its own flags; after them come cr_rank_opts, if it runs as several ranks, and cr_common_opts
      */
     const cr_opt *opts;

@@ -25,7 +25,9 @@ static const cr_opt opts[] = {
               "values of a column that are shown each; more numbers are cut at quantiles, other "
               "values are put together"),
     CR_OPT_AT(args, by.slices_json, "slices_json", CR_O_STR, 0, CR_O_PATH, "FILE", NULL,
-              "in model_dir", 0, 0, "file that gets slices and reliability as a JSON object, instead of slices.json in model_dir"),
+              "in model_dir", 0, 0,
+              "file that gets slices and reliability as a JSON object, instead of slices.json in "
+              "model_dir"),
     CR_OPT_AT(args, by.reliability, "reliability", CR_O_STR, 0, CR_O_PATH, "FILE", NULL, "none", 0,
               0, "write the reliability diagram and the histogram of scores as SVG"),
     CR_OPT_MODEL_DIR(args),
@@ -49,6 +51,11 @@ static cr_code run(cr_ui *ui, const void *flags) {
     if (slices && ui->comm)
         return cr_ui_wrong(ui,
                            "slices need all rows in one process; start crank eval without ranks");
+    cr_slices by;
+    if (slices) {
+        CR_TRY(cr_eval_slices_run(ui, &a->by, &o, &by));
+        o.checkpoint_path = by.checkpoint; /* a training may write a newer one meanwhile */
+    }
     cr_eval_result *r = CR_NEW(&ui->arena, cr_eval_result);
     char checkpoint[1088] = "";
     double start = cr_now();
@@ -61,7 +68,7 @@ static cr_code run(cr_ui *ui, const void *flags) {
               cr_fmt_count(rows, (double)r->rows), cr_fmt_time(time, seconds),
               cr_fmt_count(rate, seconds > 0 ? (double)r->rows / seconds : 0), checkpoint);
     cr_ui_metrics(r);
-    return slices ? cr_eval_slices(ui, &a->by, &o.config, checkpoint, o.threads) : CR_OK;
+    return slices ? cr_eval_slices_show(ui, &a->by, &by) : CR_OK;
 }
 
 static const char *const examples[] = {

@@ -398,20 +398,27 @@ static bool same_name(const char *a, const char *b) {
     }
 }
 
+static bool names_model(const char *word) {
+    return strncmp(word, "run_", 4) == 0 && word[4];
+}
+
+static const char *wrong_word(const char *word) {
+    if (strcmp(word, "run") == 0 || names_model(word)) return NULL;
+    return "write crank zoo run --model_name NAME, or crank run_NAME";
+}
+
 /* Finds the name of the model: --model_name, or the word run_NAME. */
 static cr_code take_name(plan *p) {
     const args *a = p->a;
     const char *word = a->what.n ? a->what.v[0] : "run";
     char *name = NULL;
-    if (strncmp(word, "run_", 4) == 0 && word[4]) {
+    if (a->what.n > 1)
+        return cr_ui_wrong(p->ui, "'%s' and '%s' are given; one word says what to run", word,
+                           a->what.v[1]);
+    if (names_model(word)) {
         name = cr_arena_strdup(&p->ui->arena, word + 4);
         size_t n = strlen(name);
         if (n > 3 && strcmp(name + n - 3, ".py") == 0) name[n - 3] = 0;
-    } else if (a->what.n != 1 || strcmp(word, "run") != 0) {
-        return cr_ui_wrong(p->ui,
-                           "'%s' is not known; write crank zoo run --model_name NAME, or "
-                           "crank run_NAME",
-                           word);
     }
     p->model = a->model_name ? a->model_name : name;
     if (!p->model || !*p->model)
@@ -478,6 +485,7 @@ const cr_cmd cr_cmd_zoo = {
         "The global batch is batch_size * nproc_per_node * nnode.\n",
     .operand = "run",
     .operand_opt = "what",
+    .wrong_word = wrong_word,
     .opts = opts,
     .args_size = sizeof(args),
     .examples = examples,

@@ -53,9 +53,10 @@ static cr_code write_files(cr_ui *ui, const cr_slice_flags *f, const cr_slices *
     cr_buf out;
     cr_buf_init(&out);
     cr_slices_json(&out, s);
-    cr_code code = cr_keep_result(
-        ui, &(cr_keep){f->slices_json, "--slices_json", s->dir, CR_BOARD_SLICES_FILE}, &out, path,
-        err);
+    cr_code code =
+        cr_keep_result(ui,
+                       &(cr_keep){f->slices_json, "--slices_json", s->dir, CR_BOARD_SLICES_FILE},
+                       &out, path, err);
     cr_buf_reset(&out);
     if (code == CR_OK && f->reliability) {
         cr_slices_svg(&out, &s->tasks[0]);
@@ -65,24 +66,26 @@ static cr_code write_files(cr_ui *ui, const cr_slice_flags *f, const cr_slices *
     return code;
 }
 
-cr_code cr_eval_slices(cr_ui *ui, const cr_slice_flags *f, const cr_config_opts *config,
-                       const char *checkpoint_path, int threads) {
-    cr_slices s;
+cr_code cr_eval_slices_run(cr_ui *ui, const cr_slice_flags *f, const cr_eval_opts *o,
+                           cr_slices *out) {
+    cr_slices_opts so = {.config = o->config,
+                         .checkpoint_path = o->checkpoint_path,
+                         .columns = f->slice.v,
+                         .n_columns = f->slice.n,
+                         .max_values = (int)f->slice_values,
+                         .threads = o->threads};
+    return cr_slices_run(&so, out, &ui->arena, &ui->diag);
+}
+
+cr_code cr_eval_slices_show(cr_ui *ui, const cr_slice_flags *f, const cr_slices *s) {
     cr_err err;
     const char *path;
-    cr_slices_opts o = {.config = *config,
-                        .checkpoint_path = checkpoint_path,
-                        .columns = f->slice.v,
-                        .n_columns = f->slice.n,
-                        .max_values = (int)f->slice_values,
-                        .threads = threads};
-    CR_TRY(cr_slices_run(&o, &s, &ui->arena, &ui->diag));
-    if (write_files(ui, f, &s, &path, &err) != CR_OK) return cr_ui_fail(ui, &err);
-    for (int t = 0; t < s.n_tasks; t++)
-        for (int c = 0; c < s.n_columns; c++)
-            column(ui, &s.tasks[t], &s.tasks[t].columns[c], s.n_tasks > 1);
-    for (int t = 0; s.n_columns == 0 && t < s.n_tasks; t++)
-        column(ui, &s.tasks[t], NULL, s.n_tasks > 1);
+    if (write_files(ui, f, s, &path, &err) != CR_OK) return cr_ui_fail(ui, &err);
+    for (int t = 0; t < s->n_tasks; t++)
+        for (int c = 0; c < s->n_columns; c++)
+            column(ui, &s->tasks[t], &s->tasks[t].columns[c], s->n_tasks > 1);
+    for (int t = 0; s->n_columns == 0 && t < s->n_tasks; t++)
+        column(ui, &s->tasks[t], NULL, s->n_tasks > 1);
     if (path) cr_ui_say("\nslices and reliability for crank board: %s\n", path);
     return CR_OK;
 }

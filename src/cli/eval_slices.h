@@ -12,8 +12,11 @@ typedef struct cr_slice_flags {
     int64_t slice_values;
     const char *slices_json, *reliability;
 } cr_slice_flags;
-/* cr_eval_slices runs the rows once more and prints a table per column. */
-CR_CHECKED cr_code cr_eval_slices(cr_ui *ui, const cr_slice_flags *f, const cr_config_opts *config,
-                                  const char *checkpoint_path, int threads);
+/* cr_eval_slices_run runs the rows for the slices alone. It comes before the evaluation, so that a
+ * wrong column is told before anything is printed or written. */
+CR_CHECKED cr_code cr_eval_slices_run(cr_ui *ui, const cr_slice_flags *f, const cr_eval_opts *o,
+                                      cr_slices *out);
+/* cr_eval_slices_show writes the files and prints a table per column. */
+CR_CHECKED cr_code cr_eval_slices_show(cr_ui *ui, const cr_slice_flags *f, const cr_slices *s);
 
 #endif

@@ -325,6 +325,8 @@ static cr_code take_operand(walk *w, const char *arg, cr_err *err) {
     if (w->operand && o->type != CR_O_LIST)
         return usage(err, "%s: unexpected argument '%s' after '%s'; %s%s takes one %s", spec->prog,
                      arg, w->operand, quote, spec->prog, spec->operand);
+    const char *cure = spec->wrong_word ? spec->wrong_word(arg) : NULL;
+    if (cure) return usage(err, "%s: '%s' is not known; %s", spec->prog, arg, cure);
     w->operand = arg;
     return take_value(spec, o, arg, w->arena, err);
 }

@@ -71,6 +71,9 @@ typedef struct cr_opt_spec {
     /* not NULL: the rest of the line belongs to another command. Reading ends at the first argument
      * that is no flag, or behind "--", and *rest becomes the index of what follows. */
     int *rest;
+    /* tells what to write in the place of a word that is no operand; it returns NULL for one that
+     * is. NULL: any word is. Words are looked at before flags that are missing. */
+    const char *(*wrong_word)(const char *word);
 } cr_opt_spec;
 
 /* cr_opt_parse sets the groups' structs to the defaults, then reads argv[0 .. argc-1] (the

@@ -2,7 +2,7 @@
  * slices.c - `crank eval --slice COLUMN`: AUC, logloss and calibration per value of a column, the
  * reliability of the scores and their histogram.
  *
- * The rows are run once more, beside the evaluation, with the columns carried along as `crank
+ * The rows are run by themselves, before the evaluation, with the columns carried along as `crank
  * predict --reserved_columns` does. Each column becomes a number per row: a value that it had, in
  * the order of first rows. A column of numbers with more values than are shown is cut at quantiles
  * instead, and what is not shown of another one is taken together.

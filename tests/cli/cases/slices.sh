@@ -64,8 +64,10 @@ has_out "  all ...2000..."
 has_out "slices and reliability for crank board: csv.model/slices.json"
 grep -q '^{"kind": "slices", "checkpoint": "csv.model/model.ckpt-' csv.model/slices.json || fail "no slices.json in model_dir"
 # mistakes
-run crank eval csv/pipeline.yaml --model_dir csv.model --slice nothing -q
+run crank eval csv/pipeline.yaml --model_dir csv.model --slice nothing --eval_result_filename wrong.txt
 ends 2
+if grep -q evaluated "$out"; then fail "the evaluation ran before the columns were looked at"; fi
+[ ! -e csv.model/wrong.txt ] || fail "the evaluation wrote its results"
 has_err "...has no column 'nothing', which --slice needs; name a column of the data, or a feature that has one column"
 no_err "...reserved_columns..."
 run crank eval csv/pipeline.yaml --model_dir csv.model --slice age_level --slice_values 0 -q

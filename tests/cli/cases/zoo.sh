@@ -110,6 +110,10 @@ has_err "...--dataset_path..."
 run crank zoo fly --dataset_path data --device cpu
 ends 2
 has_err "crank zoo: 'fly' is not known; write crank zoo run --model_name NAME, or crank run_NAME"
+# the wrong word is told, and not the flags that it lacks
+run crank zoo foo
+ends 2
+has_err "crank zoo: 'foo' is not known; write crank zoo run --model_name NAME, or crank run_NAME"
 run crank scaffold deepfm run_scripts
 ends 2
 has_err "crank scaffold: run_scripts exists already; name a folder that does not"
