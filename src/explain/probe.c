@@ -72,7 +72,7 @@ struct cr_probes {
 /* Is the layer made from its own value and the columns that differ? Not where most of them do: then
  * that gains nothing, and rounding would tell rows apart that have become the same. */
 bool cr_probe_shifts(const cr_node *n, const cr_unit *u) {
-    if (!n->op->shift || n->in[0]->op != &cr_op_lookup || n->op->shift_scratch(n) < 0) return false;
+    if (!n->op->shift || n->in[0]->op != &cr_op_lookup) return false;
     int count;
     int64_t width = 0;
     const cr_look *v = cr_lookup_pieces(n->in[0], &count);

@@ -46,8 +46,8 @@ typedef struct cr_op_type {
     void (*finish)(const cr_node *n, const double *sum, float *value, int64_t n_rows);
     /* shift fills the tile's rows from what the node gave in another run and from how its first
      * input differs now; both are in the caller's input. See cr_plan_opts.shifted. NULL: it cannot.
-     * It has shift_scratch floats of scratch memory (below 0: this node cannot be shifted). forward
-     * leaves shift_kept floats per row for it, in a run whose caller wants them. */
+     * It has shift_scratch floats of scratch memory. forward leaves shift_kept floats per row for
+     * it, in a run whose caller wants them. */
     void (*shift)(const cr_node *n, cr_tile *t);
     int64_t (*shift_scratch)(const cr_node *n);
     int64_t (*shift_kept)(const cr_node *n);

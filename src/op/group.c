@@ -160,6 +160,7 @@ static void pool_backward(const cr_node *n, cr_tile *t) {
     const pool *a = n->attr;
     int64_t G = n->width / a->D, d = a->D / a->H;
     float *ds = cleared(n, t, IN_S), *dx = cleared(n, t, IN_X);
+    if (n->n_in > IN_MASK) (void)cleared(n, t, IN_MASK); /* no score depends on its size */
     for (int64_t r = 0; r < t->n_rows; r++)
         for (int64_t k = 0; k < G; k++)
             for (int64_t h = 0; h < a->H; h++) {
@@ -190,6 +191,10 @@ static cr_node *pool_example(cr_graph *g, int k) {
     case 2: {
         cr_node *x = cr_feed(g, 8);
         return cr_concat(g, (cr_node *[]){cr_group_pool(g, x, x, NULL, 4, 2, 2), x}, 2);
+    }
+    case 3: { /* a mask that wants a gradient, which is 0 */
+        cr_node *mask = cr_mul(g, cr_feed(g, 6), cr_feed(g, 6));
+        return cr_row_sum(g, cr_group_pool(g, cr_feed(g, 6), cr_feed(g, 24), mask, 3, 1, 4));
     }
     default: return NULL;
     }
