@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/secret.h"
 #include "dialect/paddle_int.h"
 
 typedef struct list {
@@ -16,8 +17,13 @@ typedef struct list {
     int n, cap;
 } list;
 
-/* Writes a value in Python's form. Texts in lists have quotes, and a single one has none. */
-static void put_value(cr_buf *b, const cr_conf_node *v, bool quotes) {
+/* Writes the value of a key in Python's form. Texts in lists have quotes, and a single one has
+ * none. */
+static void put_value(cr_buf *b, const char *key, const cr_conf_node *v, bool quotes) {
+    if (cr_is_secret(key)) {
+        cr_buf_str(b, "(hidden)");
+        return;
+    }
     if (v->kind == CR_NODE_SCALAR) {
         bool plain = !v->quoted;
         double x;
@@ -38,16 +44,9 @@ static void put_value(cr_buf *b, const cr_conf_node *v, bool quotes) {
     for (size_t i = 0; i < v->n; i++) {
         if (i) cr_buf_str(b, ", ");
         if (map) cr_buf_printf(b, "'%s': ", v->v[i].key);
-        put_value(b, v->v[i].val, true);
+        put_value(b, map ? v->v[i].key : key, v->v[i].val, true);
     }
     cr_buf_char(b, map ? '}' : ']');
-}
-
-static bool is_secret(const char *key) {
-    static const char *const keys[] = {"fs_ugi", "passwd", "password", "ak", "sk"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (strcasecmp(key, keys[i]) == 0) return true;
-    return false;
 }
 
 static void add(list *l, const char *key, const char *last, const cr_conf_node *v) {
@@ -60,9 +59,8 @@ static void add(list *l, const char *key, const char *last, const cr_conf_node *
     cr_buf b;
     cr_buf_init(&b);
     cr_buf_str(&b, "");
-    put_value(&b, v, false);
-    const char *text = is_secret(last) ? "(hidden)" : cr_arena_strndup(l->a, b.data, b.n);
-    l->v[l->n++] = (cr_paddle_env){cr_arena_strdup(l->a, key), text};
+    put_value(&b, last, v, false);
+    l->v[l->n++] = (cr_paddle_env){cr_arena_strdup(l->a, key), cr_arena_strndup(l->a, b.data, b.n)};
     cr_buf_clear(&b);
 }
 

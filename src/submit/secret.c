@@ -7,30 +7,14 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/file.h"
 #include "base/json.h"
 #include "base/shown.h"
 #include "submit/submit_int.h"
 
-#define MOST 65536 /* bytes of a file of secrets */
-#define SHORT                                                                                      \
-    4 /* bytes; a shorter secret is a part of many words, which would become unreadable            \
-       */
-
-bool cr_is_secret(const char *variable) {
-    static const char *const parts[] = {"SECRET",     "PASSW",   "PASSPHRASE",
-                                        "TOKEN",      "API_KEY", "PRIVATE_KEY",
-                                        "ACCESS_KEY", "UGI",     "CREDENTIAL"};
-    static const char *const last[] = {"AK", "SK"}; /* Baidu's words for the two keys */
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (strcasestr(variable, parts[i])) return true;
-    const char *under = strrchr(variable, '_'), *word = under ? under + 1 : variable;
-    for (size_t i = 0; i < sizeof last / sizeof *last; i++)
-        if (strcasecmp(word, last[i]) == 0) return true;
-    return false;
-}
+#define MOST  65536 /* bytes of a file of secrets */
+#define SHORT 4     /* bytes; a shorter secret is part of many words, which would not be readable */
 
 /* A path as a word of the command that cures it. */
 static const char *quoted(const cr_submit *s, const char *path) {

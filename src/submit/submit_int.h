@@ -8,6 +8,7 @@
 #include <signal.h>
 
 #include "base/buf.h"
+#include "base/secret.h"
 #include "submit/submit.h"
 
 typedef struct cr_backend cr_backend;
@@ -163,8 +164,6 @@ CR_CHECKED cr_code cr_secret_find(cr_submit *s, cr_secret *v, int n);
  * may print what it was given. */
 void cr_secret_hide(cr_submit *s, const char *text);
 const char *cr_secret_masked(const cr_submit *s, const char *text);
-/* cr_is_secret: is it a variable such as AWS_SECRET_ACCESS_KEY or HADOOP_TOKEN? */
-bool cr_is_secret(const char *variable);
 /* cr_secret_told: the key `what` of backend.yaml holds a secret, so that the folder is for its
  * owner alone; a backend.yaml that others can read is told. */
 void cr_secret_told(cr_submit *s, cr_loc at, const char *what);

@@ -38,7 +38,7 @@ has_out "Infer phase1 of epoch 0 done, use time: ..., global metrics: AUC=[...]"
 has_out "Infer phase1 of epoch 2 done, use time: ..., global metrics: AUC=[...]"
 
 # the tables of settings come before a run, with long values cut and secrets hidden
-config tables.yaml 'phases: [phase1], fs_ugi: "me,secret", note: "a text of more than fifty characters, of which the end is shown"' ''
+config tables.yaml 'phases: [phase1], fs_ugi: "me,secret", afs_token: secret1, mounts: [{path: /a, passwd: secret2}], note: "a text of more than fifty characters, of which the end is shown"' ''
 run crank run -m afm/tables.yaml -o mode=e
 ends 0
 sed -n '2,18p' "$out" | sed 's/ *$//' >table
@@ -65,6 +65,8 @@ same want table
 has_out "runner.t.phases                                   ['phase1']                                        "
 grep -q '^runner.t.note                                     [.][.][.] an fifty characters, of which the end is shown$' "$out" || fail "the long value"
 has_out "runner.t.fs_ugi                                   (hidden)..."
+has_out "runner.t.afs_token                                (hidden)..."
+has_out "runner.t.mounts                                   [{'path': '/a', 'passwd': (hidden)}]..."
 grep -q secret "$out" && fail "a secret is shown"
 has_out "Running SingleInferStartup."
 # a list of runners is replaced by one of them; other lists cannot be edited
