@@ -79,7 +79,7 @@ static cr_code auc_new(cr_metric **out, const void *conf, int64_t K, cr_err *err
     }
     cr_metric *m = cr_alloc(sizeof *m, "auc");
     m->exact = c->exact;
-    m->candidates = c->candidates && K > 2 ? K : 0;
+    m->candidates = c->candidates && K > 1 ? K : 0;
     if (m->exact) {
         m->rank = cr_alloc(sizeof *m->rank, "auc");
     } else {

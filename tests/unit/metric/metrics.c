@@ -66,6 +66,10 @@ TEST(auc_of_candidates) {
     CHECK_NEAR(feed(&cr_metric_auc, CONF(auc, "exact: true, candidates: true"), 3, p, y, NULL, 2,
                     1),
                0.875, 0, 1e-12);
+    float two[] = {0.6F, 0.4F, 0.7F, 0.3F}, first[] = {0, 1}; /* 1 pair of 4 */
+    CHECK_NEAR(feed(&cr_metric_auc, CONF(auc, "exact: true, candidates: true"), 2, two, first, NULL,
+                    2, 1),
+               0.25, 0, 1e-12);
     const void *c = CONF(auc, "exact: true, candidates: true");
     cr_metric *m;
     cr_err err;
