@@ -1,8 +1,8 @@
 /*
  * proto.h - protobuf messages on the wire, read and written field by field without generated code.
  *
- * A reader walks over bytes that somebody else sent: every length is compared with what is left
- * before it is used, and a message that is broken sets `bad` and ends the walk.
+ * The bytes come from another machine and are not believed: every length is compared with what is
+ * left before it is used, and a message that is broken sets `bad` and ends the walk.
  */
 #ifndef CR_BASE_PROTO_H
 #define CR_BASE_PROTO_H

@@ -6,7 +6,7 @@
  *   mind                 user,item,time: <model_save_path>/sessions, a line per user
  *   autofis              ids in *x.txt, labels in *y.txt: <model_save_path>/rows/train and, for an
  *                        evaluation, <infer_load_path>/rows/test
- *   naml                 articles in article.txt, lines that name them in browse.txt: the same
+ *   naml, fastformer     articles in article.txt, lines that name them in browse.txt: the same
  *   fgcnn                a matrix in HDF5 files: the same
  *
  * Which data that is follows from hyper-parameters that these models alone have, because the list

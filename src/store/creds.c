@@ -467,7 +467,7 @@ static int walk(chain *ch, cr_creds *out, bool fresh, cr_fs_why *why) {
     int64_t now = (int64_t)time(NULL), until = ch->found.until;
     bool ends = ch->has && until && now > until - EARLY_S;
     if (ends && !fresh && now < until) {
-        /* they are good until they end: another place may belong to somebody else */
+        /* they are good until they end: another place may hold the keys of another account */
         cr_creds c = {0};
         if (ch->places[ch->from](&c)) ch->found = c;
         explicit_bzero(&c, sizeof c);

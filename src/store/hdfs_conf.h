@@ -14,7 +14,7 @@ typedef struct cr_hdfs_place {
     /* "http://nn1:9870": the name nodes, or a gateway; for the native protocol "nn1:8020" */
     char base[CR_HDFS_NODES][320];
     int n;
-    bool gateway;     /* of WEBHDFS_URL */
+    bool gateway;     /* the only base is a gateway, from WEBHDFS_URL */
     char name[256];   /* of the file system, as the path says it */
     const char *path; /* behind it, with its slash; points into the path */
     char user[128];
@@ -27,7 +27,7 @@ typedef struct cr_hdfs_place {
  * or the configuration does not lead anywhere. */
 int cr_hdfs_find(cr_hdfs_place *p, const char *path, bool native, cr_fs_why *why);
 void cr_hdfs_clear(cr_hdfs_place *p);
-/* cr_hdfs_tokens reads a file of tokens in Hadoop's form and returns the first one of HDFS as it
+/* cr_hdfs_token reads a file of tokens in Hadoop's form and returns the first one of HDFS as it
  * stands in URLs, from malloc; NULL: there is none. */
 char *cr_hdfs_token(const char *data, size_t n);
 

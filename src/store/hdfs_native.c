@@ -484,24 +484,7 @@ static int native_put(void **out, const char *path, unsigned flags, cr_fs_why *w
     return read_only(why);
 }
 
-/* nothing is ever put, so nothing calls these */
-static int native_write(void *out, const void *data, size_t n, cr_fs_why *why) {
-    (void)out;
-    (void)data;
-    (void)n;
-    return read_only(why);
-}
-
-static int native_commit(void *out, bool sync, cr_fs_why *why) {
-    (void)out;
-    (void)sync;
-    return read_only(why);
-}
-
-static void native_end(void *out) {
-    (void)out;
-}
-
+/* No file is ever put, so there is nothing to write, commit or end. */
 const cr_store cr_hdfs_native = {
     .scheme = "hdfs",
     .can = CR_FS_FAR | CR_FS_FOLDERS,
@@ -518,7 +501,4 @@ const cr_store cr_hdfs_native = {
     .move = native_move,
     .can_write = native_can_write,
     .put = native_put,
-    .write = native_write,
-    .commit = native_commit,
-    .end = native_end,
 };

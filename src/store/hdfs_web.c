@@ -59,7 +59,7 @@ static int refused(const cr_http_res *r, const char *who, bool shown, bool *next
     snprintf(whole, sizeof whole, "%s answers %d%s%s%s%s", who, r->status, name[0] ? " " : "", name,
              text[0] ? ", " : "", text);
     snprintf(why->text, sizeof why->text, "%.159s", whole);
-    /* 401 is for somebody who did not show who he is; Hadoop then names the way, and no exception
+    /* 401 means that the client did not show who it is; Hadoop then names the way, and no exception
      */
     if (r->status == 401 &&
         strncasecmp(cr_http_header(r, "www-authenticate"), "Negotiate", 9) == 0) {

@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CR_OBJ_RANGES 64 /* ranges that do not touch; a file that is read in more is not compared  \
-                          */
+/* Ranges that do not touch. A file that is read in more of them is not compared. */
+#define CR_OBJ_RANGES 64
 
 typedef struct cr_obj_range {
     int64_t at, n;

@@ -59,7 +59,7 @@ static void tell_lines(const cr_client_opts *o, cr_arena *a, cr_buf *text, bool 
     text->n -= from;
 }
 
-/* Reads the output (and the errors, when somebody asks for them) until the other ends are closed,
+/* Reads the output (and the errors, where o->errors wants them) until the other ends are closed,
  * or the program has ended and nothing more comes; false: the time is over, or a signal came. */
 static bool read_all(const cr_client_opts *o, cr_arena *a, int out, int err, pid_t pid,
                      double until, cr_buf *text) {

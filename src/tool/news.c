@@ -1,9 +1,10 @@
 /*
  * news.c - rows of PaddleRec's models of news (naml, fastformer). The folder of the data has two
- * kinds of files:
+ * kinds of files, with tabs between columns; names may begin with something else and have digits
+ * before the .txt:
  *
- *   article*.txt   article TAB category TAB subcategory TAB words of the title TAB words of the
- * text browse*.txt    browsed articles TAB the clicked one TAB others that were shown
+ *   article.txt   article, category, subcategory, words of the title, words of the text
+ *   browse.txt    browsed articles, the clicked one, others that were shown
  *
  * A row has the category, subcategory, title and text of the candidates and then of the browsed
  * articles, all cut or padded to the sizes of the model. Candidates are the first of the others and

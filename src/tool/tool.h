@@ -176,8 +176,8 @@ CR_CHECKED cr_code cr_log_sessions(const char *log_dir, const char *out_dir, int
 CR_CHECKED cr_code cr_paste_labels(const char *raw_dir, const char *out_dir, int64_t *rows,
                                    cr_err *err);
 
-/* cr_news_rows writes a line for each line of the files browse*.txt, with the articles of
- * article*.txt that it names, to out_dir/rows.txt. *left_out: lines with too few other articles. */
+/* cr_news_rows writes a line for each line of the files of browsed articles (news.c), with the
+ * articles that it names, to out_dir/rows.txt. *left_out: lines with too few other articles. */
 CR_CHECKED cr_code cr_news_rows(const char *raw_dir, const char *out_dir, const cr_paddle_news *o,
                                 int64_t *rows, int64_t *left_out, cr_err *err);
 
