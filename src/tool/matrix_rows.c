@@ -3,7 +3,6 @@
  * (PaddleRec's fgcnn): one file of lines with the label in front of the ids.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -45,7 +44,7 @@ static cr_code add_lines(const matrix *m, bool is_real, int64_t from, int64_t n,
             if (!whole_at(m, is_real, r * m->cols + k, &v))
                 return cr_fail_at(err, CR_EDATA, ((cr_loc){m->path, 0, 0}),
                                   "row %lld has %.9g in column %lld; ids and labels are whole "
-                                  "numbers",
+                                  "numbers: correct the file",
                                   (long long)(from + r + 1), m->real[r * m->cols + k],
                                   (long long)(k + 1));
             cr_buf_printf(out, c == 0 ? "%lld" : " %lld", (long long)v);
@@ -72,8 +71,8 @@ static cr_code copy_rows(matrix *m, cr_outfile *to, cr_err *err) {
         if (code == CR_OK) code = cr_outfile_write(to, lines.data, lines.n, err);
     }
     cr_buf_clear(&lines);
-    free(m->whole);
-    free(m->real);
+    cr_free(m->whole);
+    cr_free(m->real);
     return code;
 }
 
@@ -88,7 +87,8 @@ static cr_code copy_file(const cr_hdf5_plug *plug, const char *path, int64_t col
     if (m.cols != cols)
         code = cr_fail_at(err, CR_EDATA, at,
                           "its rows have %lld columns and must have %lld: an id for each of the "
-                          "%lld fields of the config, and the label",
+                          "%lld fields of the config, and the label; correct feature_name or the "
+                          "file",
                           (long long)m.cols, (long long)cols, (long long)(cols - 1));
     if (code == CR_OK) code = copy_rows(&m, to, err);
     if (code == CR_OK) *rows += m.rows;

@@ -14,6 +14,9 @@
 
 #define MOST_PACKED 2000.0 /* deflate makes data at most some 1000 times smaller */
 
+/* What a file must hold, behind what is wrong with it. */
+#define MATRIX "; it must hold a matrix of ids with the label in its last column"
+
 typedef struct file {
     hid_t file, set, space;
     int64_t rows, cols;
@@ -36,7 +39,7 @@ static herr_t innermost(unsigned i, const H5E_error2_t *e, void *ctx) {
 static bool failed(char *why, size_t size, const char *what) {
     char cause[160] = "";
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, innermost, cause);
-    snprintf(why, size, "%s%s%s", what, cause[0] ? ": " : "", cause);
+    snprintf(why, size, "%s%s%s; copy it anew", what, cause[0] ? ": " : "", cause);
     return false;
 }
 static bool wrong(char *why, size_t size, const char *what) {
@@ -49,13 +52,14 @@ static bool first_set(file *f, char *why, size_t size) {
     char name[256];
     ssize_t n = H5Lget_name_by_idx(f->file, ".", H5_INDEX_NAME, H5_ITER_INC, 0, name, sizeof name,
                                    H5P_DEFAULT);
-    if (n <= 0) return wrong(why, size, "it holds no data set");
-    if ((size_t)n >= sizeof name) return wrong(why, size, "the name of its data set is too long");
+    if (n <= 0) return wrong(why, size, "it holds no data set" MATRIX);
+    if ((size_t)n >= sizeof name)
+        return wrong(why, size, "the name of its data set is too long; use a shorter one");
     H5O_info_t info;
     if (H5Oget_info_by_name(f->file, name, &info, H5P_DEFAULT) < 0)
         return failed(why, size, "its first object cannot be read");
     if (info.type != H5O_TYPE_DATASET)
-        return wrong(why, size, "its first object is a group, not a data set");
+        return wrong(why, size, "its first object is a group, not a data set" MATRIX);
     f->set = H5Dopen2(f->file, name, H5P_DEFAULT);
     return f->set >= 0 || failed(why, size, "its data set cannot be read");
 }
@@ -74,9 +78,9 @@ static bool look(file *f, char *why, size_t size) {
     if (f->space < 0) return failed(why, size, "its data set cannot be read");
     if (H5Sget_simple_extent_ndims(f->space) != 2 ||
         H5Sget_simple_extent_dims(f->space, dims, NULL) != 2)
-        return wrong(why, size, "its first data set is not a matrix of rows and columns");
+        return wrong(why, size, "its first data set is not a matrix of rows and columns" MATRIX);
     if (dims[0] > most || dims[1] == 0 || dims[1] > 1000000)
-        return wrong(why, size, "its first data set is too large, or has no columns");
+        return wrong(why, size, "its first data set is too large, or has no columns" MATRIX);
     f->rows = (int64_t)dims[0];
     f->cols = (int64_t)dims[1];
     hid_t type = H5Dget_type(f->set);
@@ -88,11 +92,12 @@ static bool look(file *f, char *why, size_t size) {
     f->real = is == H5T_FLOAT;
     H5Tclose(type);
     if (!fits || width == 0 || width > 64)
-        return wrong(why, size, "its first data set is not one of numbers");
+        return wrong(why, size, "its first data set is not one of numbers" MATRIX);
     /* a number of rows is a few bytes, and rows that were never written read as zeros */
     double bytes = (double)f->rows * (double)f->cols * (double)width;
     if (bytes > MOST_PACKED * (double)H5Dget_storage_size(f->set))
-        return wrong(why, size, "it says that it has more rows than its bytes can hold");
+        return wrong(why, size,
+                     "it says that it has more rows than its bytes can hold; copy it anew");
     return own_bytes(f, why, size);
 }
 

@@ -99,27 +99,27 @@ wrong() { # wrong KIND MESSAGE: rows on stdin
     ends bad
     has_err "fgcnn/train/a.h5: $2"
 }
-echo "1 2 3 4 5 6" | wrong real "its rows have 6 columns and must have 7: an id for each of the 6 fields of the config, and the label"
-printf '1 2 3 4 5 6 0\n1 2 3.5 4 5 6 1\n' | wrong real "row 2 has 3.5 in column 3; ids and labels are whole numbers"
-echo "1 2 1e300 4 5 6 1" | wrong real "row 1 has 1e+300 in column 3; ids and labels are whole numbers"
-echo "1 2 nan 4 5 6 1" | wrong real "row 1 has nan in column 3; ids and labels are whole numbers"
-matrix 4 | wrong list "its first data set is not a matrix of rows and columns"
-matrix 4 | wrong text "its first data set is not one of numbers"
-matrix 4 | wrong group "its first object is a group, not a data set"
-matrix 4 | wrong none "it holds no data set"
-matrix 4 | wrong claims "it says that it has more rows than its bytes can hold"
+echo "1 2 3 4 5 6" | wrong real "its rows have 6 columns and must have 7: an id for each of the 6 fields of the config, and the label; correct feature_name or the file"
+printf '1 2 3 4 5 6 0\n1 2 3.5 4 5 6 1\n' | wrong real "row 2 has 3.5 in column 3; ids and labels are whole numbers: correct the file"
+echo "1 2 1e300 4 5 6 1" | wrong real "row 1 has 1e+300 in column 3; ids and labels are whole numbers: correct the file"
+echo "1 2 nan 4 5 6 1" | wrong real "row 1 has nan in column 3; ids and labels are whole numbers: correct the file"
+matrix 4 | wrong list "its first data set is not a matrix of rows and columns; it must hold a matrix of ids with the label in its last column"
+matrix 4 | wrong text "its first data set is not one of numbers; it must hold a matrix of ids with the label in its last column"
+matrix 4 | wrong group "its first object is a group, not a data set; it must hold a matrix of ids with the label in its last column"
+matrix 4 | wrong none "it holds no data set; it must hold a matrix of ids with the label in its last column"
+matrix 4 | wrong claims "it says that it has more rows than its bytes can hold; copy it anew"
 matrix 4 | wrong elsewhere "its rows lie in other files; write them into this one"
 echo "no HDF5" >fgcnn/train/a.h5
 run crank run -m fgcnn/config.yaml
 ends bad
-has_err "fgcnn/train/a.h5: it cannot be opened as HDF5: ..."
+has_err "fgcnn/train/a.h5: it cannot be opened as HDF5: ...; copy it anew"
 # compressed rows that are damaged, and a file that was cut off
 matrix 45 | h5_make fgcnn/train/a.h5 whole
 size=$(wc -c <fgcnn/train/a.h5)
 head -c $((size / 2)) fgcnn/train/a.h5 >cut && mv cut fgcnn/train/a.h5
 run crank run -m fgcnn/config.yaml
 ends bad
-has_err "fgcnn/train/a.h5: it cannot be opened as HDF5: ..."
+has_err "fgcnn/train/a.h5: it cannot be opened as HDF5: ...; copy it anew"
 rm fgcnn/train/*
 run crank run -m fgcnn/config.yaml
 ends bad
