@@ -88,7 +88,8 @@ static void share_table(cr_draft_col *x, cr_draft_col *t) {
         int64_t n = (int64_t)x->col->max + 1;
         x->buckets = t->buckets = n > t->buckets ? n : t->buckets;
     } else {
-        x->buckets = t->buckets = cr_draft_buckets(most);
+        int64_t n = cr_draft_buckets(most), has = t->use == CR_DRAFT_HASH ? t->buckets : 0;
+        x->buckets = t->buckets = n > has ? n : has; /* an earlier history may need more */
     }
     x->use = t->use = dense ? CR_DRAFT_ID : CR_DRAFT_HASH;
     t->shares_ids = x->shares_ids = true;

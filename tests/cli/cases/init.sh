@@ -119,6 +119,16 @@ run crank init history.csv -o history.config --like tzrec
 ends 0
 run crank check history.config
 ends 0
+# two histories of one column: the table has room for the longer one, whichever comes first
+awk 'function r(m) { s = (s * 16807) % 2147483647; return int(s / 64) % m }
+BEGIN {
+    s = 7
+    print "click,item_id,hist_items,last_items"
+    for (i = 0; i < 4000; i++) printf "%d,i%d,i%d|i%d|i%d,i%d|i%d\n", r(2), r(300), r(5000), r(5000), r(5000), r(100), r(100)
+}' >two.csv
+run crank init two.csv -o two.yaml
+ends 0
+[ "$(grep -c 'hash_bucket_size: 20000' two.yaml)" = 3 ] || fail "the tables of two histories: $(grep hash_bucket two.yaml)"
 # without the column that it is a history of, a list is a list; so is one of words beside numbers
 awk -F, -v OFS=, '{ $3 = NR == 1 ? "shop_id" : $3; print }' history.csv >lists.csv
 run crank init lists.csv -o lists.yaml
