@@ -92,6 +92,9 @@ static void made_check(const void *self, cr_diag *diag) {
     if (!chosen && (*c->where || *c->fill || c->most > 0))
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, c->base.at,
                     "column '%s': where, most and fill belong to values_of and places_of", c->name);
+    if (*c->fill && c->most == 0)
+        cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "fill"),
+                    "fill stands behind fewer than `most` values, and most is not given; add it");
     int64_t number;
     if (*c->fill && !cr_parse_i64(c->fill, strlen(c->fill), &number))
         cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "fill"),

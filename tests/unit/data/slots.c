@@ -364,11 +364,38 @@ TEST(first_lines_tell_wrong_names) {
     opens_with("a_1:23", "a_1", "click:0\n", 1, "no pair of data_config.slot_text makes");
 }
 
+/* What is wrong with a column that is made; NULL: nothing. */
+static void made_says(const char *made, const char *said) {
+    cr_conf_doc doc;
+    cr_diag diag;
+    cr_arena a;
+    cr_conf_doc_init(&doc);
+    cr_diag_init(&diag);
+    cr_arena_init(&a, 0);
+    const char *text = cr_arena_printf(&a, "{made: [{name: c, %s}]}", made);
+    CHECK_INT(cr_conf_parse(&doc, CR_SYNTAX_YAML, "text", text, strlen(text), &diag), CR_OK);
+    (void)cr_conf_bind(&a, &cr_slot_text_msg, doc.root, &diag);
+    CHECK_INT((long long)diag.n_errors, said != NULL);
+    if (said && diag.n > 0) CHECK(strstr(diag.v[0].msg, said) != NULL);
+    cr_conf_doc_clear(&doc);
+    cr_diag_clear(&diag);
+    cr_arena_clear(&a);
+}
+
+TEST(made_columns_that_are_wrong) {
+    made_says("values_of: a, most: 3, fill: \"0\"", NULL);
+    made_says("values_of: a, fill: \"0\"", "most is not given; add it");
+    made_says("values_of: a, most: 3, fill: x", "fill is 'x' and must be a whole number");
+    made_says("copy_of: a, where: m", "where, most and fill belong to values_of and places_of");
+    made_says("copy_of: a, values_of: b", "is made in 2 ways");
+}
+
 int main(int argc, char **argv) {
     static const t_case list[] = {
         CASE(forms_and_bad_rows),
         CASE(rows_do_not_depend_on_blocks_or_packing),
         CASE(first_lines_tell_wrong_names),
+        CASE(made_columns_that_are_wrong),
     };
     int r = t_run(list, sizeof(list) / sizeof(list[0]), argc, argv);
     h_clean();
