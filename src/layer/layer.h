@@ -136,6 +136,9 @@ cr_node *cr_session_graph(cr_graph *g, const char *name, cr_node *k, int64_t ite
  * cr_gru. Parameters name.weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0. */
 cr_node *cr_gru_layer(cr_graph *g, const char *name, cr_node *x, int64_t H, cr_node *att, int kind,
                       bool reset_before);
+/* The same without attention, with a first state and a direction, as in cr_gru_from. */
+cr_node *cr_gru_layer_from(cr_graph *g, const char *name, cr_node *x, int64_t H, cr_node *start,
+                           bool reverse, bool reset_before);
 /* DIEN: a GRU over x, whose states are compared with the query q, and a second one in which this
  * attention acts; its last state is the result. *states are those of the first. q may not be wider
  * than the states. */

@@ -8,8 +8,11 @@
 #include "op/op.h"
 #include "op/param.h"
 
-cr_node *cr_gru_layer(cr_graph *g, const char *name, cr_node *x, int64_t H, cr_node *att, int kind,
-                      bool reset_before) {
+/* The parameters of a GRU, and what its gates get from the inputs. */
+typedef struct gru_parts {
+    cr_node *x, *U, *b;
+} gru_parts;
+static gru_parts parts(cr_graph *g, const char *name, cr_node *x, int64_t H) {
     cr_init init = CR_INIT_U(1.0 / sqrt((double)H));
     size_t mark = cr_graph_push(g, "%s", name);
     cr_node *W = cr_weight(g, "weight_ih_l0", 3 * H, x->width, init);
@@ -17,7 +20,19 @@ cr_node *cr_gru_layer(cr_graph *g, const char *name, cr_node *x, int64_t H, cr_n
     cr_node *bw = cr_vector(g, "bias_ih_l0", 3 * H, init);
     cr_node *bu = cr_vector(g, "bias_hh_l0", 3 * H, init);
     cr_graph_pop(g, mark);
-    return cr_gru(g, cr_matmul(g, x, W, bw, false), U, bu, att, (cr_gru_kind)kind, reset_before);
+    return (gru_parts){cr_matmul(g, x, W, bw, false), U, bu};
+}
+
+cr_node *cr_gru_layer(cr_graph *g, const char *name, cr_node *x, int64_t H, cr_node *att, int kind,
+                      bool reset_before) {
+    gru_parts p = parts(g, name, x, H);
+    return cr_gru(g, p.x, p.U, p.b, att, (cr_gru_kind)kind, reset_before);
+}
+
+cr_node *cr_gru_layer_from(cr_graph *g, const char *name, cr_node *x, int64_t H, cr_node *start,
+                           bool reverse, bool reset_before) {
+    gru_parts p = parts(g, name, x, H);
+    return cr_gru_from(g, p.x, p.U, p.b, start, reverse, reset_before);
 }
 
 cr_node *cr_evolution(cr_graph *g, const char *name, const cr_evolution_conf *c, cr_node *q,

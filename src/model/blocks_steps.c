@@ -27,12 +27,18 @@ typedef struct gru_conf {
     cr_conf_base base;
     int64_t hidden_size;
     int output; /* a steps_out */
-    bool reset_before;
+    bool reset_before, reverse, start;
 } gru_conf;
 static const cr_field gru_fields[] = {
     CR_INT(gru_conf, hidden_size, 0, 1, 65536, CR_F_REQUIRED | CR_F_OURS, "width of the state"),
     CR_ENUM(gru_conf, output, steps_outs, OUT_LAST, CR_F_OURS, "what the block gives"),
     CR_BOOL(gru_conf, reset_before, false, CR_F_OURS, HELP_RESET),
+    CR_BOOL(gru_conf, reverse, false, CR_F_OURS,
+            "from the last step to the first; the state behind the last step is then that of the "
+            "first one"),
+    CR_BOOL(gru_conf, start, false, CR_F_OURS,
+            "the query, a row of hidden_size numbers, is the state before the first step; false: "
+            "zeros"),
     CR_END,
 };
 const cr_msg cr_block_gru_msg = {
@@ -43,10 +49,25 @@ const cr_msg cr_block_gru_msg = {
 };
 static void gru(cr_block_call *c, const void *conf) {
     const gru_conf *u = conf;
-    cr_node *h =
-        cr_gru_layer(c->g, c->path, c->x.node, u->hidden_size, NULL, CR_GRU_PLAIN, u->reset_before);
+    int64_t q = u->start && c->x.query ? c->x.query->width : 0;
+    if (u->start && q != u->hidden_size) {
+        cr_block_wrong(
+            c, cr_conf_at(u, "start"),
+            "the state before the first step is %lld wide and its row %lld; add a row of "
+            "hidden_size numbers to the inputs",
+            (long long)u->hidden_size, (long long)q);
+        return;
+    }
+    if (!u->start && c->n_in > 1) {
+        cr_block_wrong(c, c->at,
+                       "gru reads a row beside its sequence as the state before the first step; "
+                       "write start: true, or leave the row out");
+        return;
+    }
+    cr_node *h = cr_gru_layer_from(c->g, c->path, c->x.node, u->hidden_size,
+                                   u->start ? c->x.query : NULL, u->reverse, u->reset_before);
     if (u->output == OUT_LAST)
-        cr_block_give(c, cr_seq_end(c->g, h, false));
+        cr_block_give(c, u->reverse ? cr_seq_row(c->g, h, 1) : cr_seq_end(c->g, h, false));
     else
         cr_block_give_val(c, (cr_block_val){h, h->width, c->x.query});
 }
@@ -54,7 +75,7 @@ const cr_block_type cr_block_gru = {
     .name = "gru",
     .takes = CR_TAKES_SEQUENCE,
     .min_in = 1,
-    .max_in = 1,
+    .max_in = 2,
     .shares = true,
     .build = gru,
 };

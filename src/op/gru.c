@@ -8,8 +8,9 @@
  *   n = tanh(x_n + U_n (r * h) + b_n)       as in the paper of Cho et al. and in Keras
  *   h' = h + s * (n - h), where s = 1 - z
  * Attention (DIEN's paper): AUGRU has s = a (1 - z), and AGRU s = a, for the number a of a
- * position. The state before the first position is 0. The gates are not kept: backward makes them
- * again from the states, which are the op's value.
+ * position. The state before the first position is 0, or a row. A GRU can also begin at the last
+ * position and go back. The gates are not kept: backward makes them again from the states, which
+ * are the op's value.
  */
 #include <string.h>
 
@@ -21,9 +22,12 @@ typedef struct gru {
     int64_t H;
     bool before; /* the reset gate is applied before the product */
     cr_gru_kind kind;
-    float *zeros; /* the first state */
+    bool reverse; /* from the last position to the first */
+    bool starts;  /* input 3 is the state before the first position */
+    float *zeros; /* the state before it without such an input */
 } gru;
 
+/* attention, or the first state of a plain GRU */
 enum { IN_X, IN_U, IN_B, IN_A };
 
 static void infer(cr_node *n) {
@@ -36,6 +40,8 @@ static void infer(cr_node *n) {
     if (a->kind != CR_GRU_PLAIN && (n->n_in != 4 || n->in[IN_A]->cls != CR_SEQ ||
                                     n->in[IN_A]->axis != x->axis || n->in[IN_A]->width != 1))
         CR_BUG("gru: no attention per position");
+    if (a->starts && (n->in[IN_A]->cls != CR_ROW || n->in[IN_A]->width != a->H))
+        CR_BUG("gru: the first state does not fit");
     n->cls = CR_SEQ;
     n->axis = x->axis;
     n->width = a->H;
@@ -73,6 +79,20 @@ static void gates(const gru *a, const float *x, const float *U, const float *b, 
     cr_kern->tanh(s->n, s->n, H);
 }
 
+/* The positions of a row in the order of the GRU: i counts them from 0. */
+typedef struct path {
+    int64_t first, step, n;
+    const float *start; /* the state before the first one */
+} path;
+static path path_of(const cr_node *n, const cr_tile *t, int64_t r) {
+    const gru *a = n->attr;
+    const int32_t *off = cr_seq_off(t, n->axis);
+    int64_t from = off[r] - off[0], end = off[r + 1] - off[0];
+    const cr_node *s = a->starts ? n->in[IN_A] : NULL;
+    return (path){a->reverse ? end - 1 : from, a->reverse ? -1 : 1, end - from,
+                  s ? cr_val(t, s) + r * cr_ld(s) : a->zeros};
+}
+
 /* How far the state moves towards n. */
 static float strength(const gru *a, float z, float att) {
     return a->kind == CR_GRU_PLAIN ? 1 - z : a->kind == CR_GRU_AUGRU ? att * (1 - z) : att;
@@ -81,18 +101,19 @@ static float strength(const gru *a, float z, float att) {
 static void forward(const cr_node *n, cr_tile *t) {
     const gru *a = n->attr;
     const cr_node *x = n->in[IN_X], *att = a->kind == CR_GRU_PLAIN ? NULL : n->in[IN_A];
-    const int32_t *off = cr_seq_off(t, n->axis);
     int64_t H = a->H, ld = cr_ld(n);
     float *w = t->scratch;
-    for (int64_t r = 0; r < t->n_rows; r++)
-        for (int64_t p = off[r] - off[0], first = p; p < off[r + 1] - off[0]; p++) {
+    for (int64_t r = 0; r < t->n_rows; r++) {
+        path way = path_of(n, t, r);
+        for (int64_t i0 = 0, p = way.first; i0 < way.n; i0++, p += way.step) {
             float *y = cr_val(t, n) + p * ld;
-            step s = {p > first ? y - ld : a->zeros, w, w + H, w + 2 * H, w + 3 * H};
+            step s = {i0 ? y - way.step * ld : way.start, w, w + H, w + 2 * H, w + 3 * H};
             gates(a, cr_val(t, x) + p * cr_ld(x), n->in[IN_U]->w, n->in[IN_B]->w, &s);
             float c = att ? cr_val(t, att)[p * cr_ld(att)] : 0;
             for (int64_t i = 0; i < H; i++)
                 y[i] = s.h[i] + strength(a, s.z[i], c) * (s.n[i] - s.h[i]);
         }
+    }
 }
 
 /* What backward adds to; NULL: not wanted. */
@@ -159,39 +180,45 @@ static float back_step(const gru *a, const step *s, float c, const float *dy, sl
 static void backward(const cr_node *n, cr_tile *t) {
     const gru *a = n->attr;
     const cr_node *x = n->in[IN_X], *att = a->kind == CR_GRU_PLAIN ? NULL : n->in[IN_A];
-    const int32_t *off = cr_seq_off(t, n->axis);
+    const cr_node *from = a->starts ? n->in[IN_A] : NULL;
     int64_t H = a->H, ld = cr_ld(n);
     float *w = t->scratch;
     float *dx = cr_wants_grad(t, n, IN_X) ? cr_grad(t, x) : NULL;
     float *da = att && cr_wants_grad(t, n, IN_A) ? cr_grad(t, att) : NULL;
-    bool first_x = cr_first_grad(t, n, IN_X), first_a = att && cr_first_grad(t, n, IN_A);
+    float *ds = from && cr_wants_grad(t, n, IN_A) ? cr_grad(t, from) : NULL;
+    bool first_x = cr_first_grad(t, n, IN_X), first_a = n->n_in > IN_A && cr_first_grad(t, n, IN_A);
     slopes g = {cr_param_sum(t, n, IN_U), cr_param_sum(t, n, IN_B), n->in[IN_U]->w, w + 4 * H,
                 w + 5 * H};
     for (int64_t r = 0; r < t->n_rows; r++) {
-        int64_t from = off[r] - off[0];
-        for (int64_t p = off[r + 1] - off[0] - 1; p >= from; p--) {
+        path way = path_of(n, t, r);
+        float *d0 = ds ? ds + r * cr_ld(from) : NULL;
+        if (d0 && first_a) memset(d0, 0, (size_t)H * sizeof(float));
+        for (int64_t i = way.n - 1; i >= 0; i--) {
+            int64_t p = way.first + i * way.step;
             float *dy = cr_grad(t, n) + p * ld;
             const float *y = cr_val(t, n) + p * ld;
-            step s = {p > from ? y - ld : a->zeros, w, w + H, w + 2 * H, w + 3 * H};
+            step s = {i ? y - way.step * ld : way.start, w, w + H, w + 2 * H, w + 3 * H};
             gates(a, cr_val(t, x) + p * cr_ld(x), n->in[IN_U]->w, n->in[IN_B]->w, &s);
             float c = att ? cr_val(t, att)[p * cr_ld(att)] : 0;
             float d =
                 back_step(a, &s, c, dy, &g, dx ? dx + p * cr_ld(x) : NULL, first_x, w + 6 * H);
             if (da) da[p * cr_ld(att)] = first_a ? d : da[p * cr_ld(att)] + d;
-            if (p > from) cr_kern->add(dy - ld, dy - ld, g.dh, H);
+            float *to = i ? dy - way.step * ld : d0;
+            if (to) cr_kern->add(to, to, g.dh, H);
         }
     }
 }
 
 static cr_node *example(cr_graph *g, int k) {
-    static const int64_t H[] = {3, 18, 4, 5, 2};
+    static const int64_t H[] = {3, 18, 4, 5, 2, 3, 4, 5};
     static const cr_gru_kind kind[] = {CR_GRU_PLAIN, CR_GRU_PLAIN, CR_GRU_AUGRU, CR_GRU_AGRU,
-                                       CR_GRU_AUGRU};
-    if (k > 4) return NULL;
+                                       CR_GRU_AUGRU, CR_GRU_PLAIN, CR_GRU_PLAIN, CR_GRU_PLAIN};
+    if (k > 7) return NULL;
     int axis = cr_graph_axis(g);
     cr_node *x = cr_feed_seq(g, axis, 3 * H[k]);
     cr_node *U = cr_graph_param(g, "u", 3 * H[k], H[k], true, NULL, 0);
     cr_node *b = cr_graph_param(g, "b", 1, 3 * H[k], true, NULL, 0);
+    if (k > 4) return cr_gru_from(g, x, U, b, k > 5 ? cr_feed(g, H[k]) : NULL, k != 6, k % 2 == 1);
     return cr_gru(g, x, U, b, kind[k] ? cr_feed_seq(g, axis, 1) : NULL, kind[k], k % 2 == 1);
 }
 
@@ -209,4 +236,11 @@ cr_node *cr_gru(cr_graph *g, cr_node *x, cr_node *U, cr_node *b, cr_node *att, c
     gru a = {.H = U->cols, .before = reset_before, .kind = kind};
     a.zeros = CR_NEW_N(&g->arena, float, U->cols);
     return cr_graph_op(g, &cr_op_gru, (cr_node *[]){x, U, b, att}, att ? 4 : 3, &a, sizeof(a));
+}
+
+cr_node *cr_gru_from(cr_graph *g, cr_node *x, cr_node *U, cr_node *b, cr_node *start, bool reverse,
+                     bool reset_before) {
+    gru a = {.H = U->cols, .before = reset_before, .reverse = reverse, .starts = start != NULL};
+    a.zeros = CR_NEW_N(&g->arena, float, U->cols);
+    return cr_graph_op(g, &cr_op_gru, (cr_node *[]){x, U, b, start}, start ? 4 : 3, &a, sizeof(a));
 }

@@ -239,6 +239,10 @@ typedef enum cr_gru_kind {
 } cr_gru_kind;
 cr_node *cr_gru(cr_graph *g, cr_node *x, cr_node *U, cr_node *b, cr_node *att, cr_gru_kind kind,
                 bool reset_before);
+/* The plain form with a row `start` (H) as the state before the first position (NULL: 0), from the
+ * last position to the first when it is in reverse. */
+cr_node *cr_gru_from(cr_graph *g, cr_node *x, cr_node *U, cr_node *b, cr_node *start, bool reverse,
+                     bool reset_before);
 /* capsules.c: a row's positions low (D) as K vectors by dynamic routing -> (K D); b (K, most) are
  * the first routing logits, and positions behind `most` are not read. */
 cr_node *cr_capsules(cr_graph *g, cr_node *low, cr_node *b, int64_t rounds, bool over_steps);

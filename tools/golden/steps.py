@@ -40,6 +40,14 @@ CASES = {
         block("last", "states", gru=dict(hidden_size=3, reset_before=True)),
         block("most", "states", pooling=dict(pooling_type=Name("max"))),
         block("end", group("seq"), pooling=dict(pooling_type=Name("last")))),
+    "step_gru_both": config(
+        STEPS, ["end", "most"],
+        block("first", group("deep"), linear=dict(units=5)),
+        block("there", group("seq"), "first", gru=dict(hidden_size=5, output=Name("STEPS"), start=True, reset_before=True)),
+        block("back", group("seq"), "first", gru=dict(hidden_size=5, output=Name("STEPS"), start=True, reverse=True)),
+        block("both", "there", "back", concat={}),
+        block("end", "both", gru=dict(hidden_size=3, reverse=True)),
+        block("most", "both", pooling=dict(pooling_type=Name("max")))),
     "step_dien": dien(),
     "step_dien_agru": dien(evolution=Name("AGRU")),
     "step_dien_aigru": dien(evolution=Name("AIGRU"), reset_before=True),
@@ -87,10 +95,10 @@ class Gru(nn.Module):
                 x = torch.randn(3, 4, C)
                 assert (self(x, torch.ones(3, 4, dtype=torch.bool)) - torch_gru(x)[0]).abs().max() < 1e-6
 
-    def forward(self, x, mask, a=None):
-        H, h, out = self.H, x.new_zeros(len(x), self.H), []
+    def forward(self, x, mask, a=None, start=None, reverse=False):
+        H, h, out = self.H, x.new_zeros(len(x), self.H) if start is None else start, {}
         W, U, bw, bu = self.weight_ih_l0, self.weight_hh_l0, self.bias_ih_l0, self.bias_hh_l0
-        for t in range(x.shape[1]):
+        for t in sorted(range(x.shape[1]), reverse=reverse):
             gx, gh = x[:, t] @ W.T + bw, h @ U.T + bu
             r, z = torch.sigmoid(gx[:, :H] + gh[:, :H]), torch.sigmoid(gx[:, H:2 * H] + gh[:, H:2 * H])
             inner = (r * h) @ U[2 * H:].T + bu[2 * H:] if self.before else r * gh[:, 2 * H:]
@@ -99,8 +107,8 @@ class Gru(nn.Module):
             if self.kind:
                 s = a[:, t:t + 1] * (s if self.kind == "AUGRU" else 1)
             h = torch.where(mask[:, t:t + 1], h + s * (n - h), h)
-            out.append(h)
-        return torch.stack(out, 1)
+            out[t] = h
+        return torch.stack([out[t] for t in sorted(out)], 1)
 
 
 def last(h, mask):
@@ -248,6 +256,8 @@ class Net(nn.Module):
             x = w[0] // h
             self.blocks[name] = Conv(c["filters"], (c["kernel_height"], c["kernel_width"]))
             return c["filters"] * ((h - c["kernel_height"] + 1) // c["pool_height"]) * ((x - c["kernel_width"] + 1) // c["pool_width"])
+        if kind == "concat":
+            return sum(w)
         if kind == "similarity":
             D = w[0] if name == "near" else self.width("seq")
             return sum(w[0] // D * (x // D) for x in w[1:])
@@ -261,8 +271,10 @@ class Net(nn.Module):
         if kind == "slice":
             return x[:, :, c["begin"]:c["begin"] + c["width"]], q
         if kind == "gru":
-            h = m(x, mask)
-            return (h if "output" in c else last(h, mask)), q
+            h = m(x, mask, start=v[1] if c.get("start") else None, reverse=c.get("reverse", False))
+            return (h if "output" in c else last(h.flip(1) if c.get("reverse") else h, mask)), q
+        if kind == "concat" and len(v) > 1:
+            return torch.cat(v, 2), q
         if kind == "dien":
             return m(q, x, v[1], mask), None
         if kind == "transformer":

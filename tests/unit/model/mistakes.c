@@ -295,6 +295,18 @@ TEST(blocks) {
          "widths; give their features the same embedding_dim, or put a linear block before those "
          "that differ",
          0, 0},
+        {BLOCKS("{name: deep, inputs: [{feature_group_name: s}, {feature_group_name: ab}], gru: "
+                "{hidden_size: 3, start: true}}"),
+         "true",
+         "block 'deep': the state before the first step is 3 wide and its row 8; add a row of "
+         "hidden_size numbers to the inputs",
+         0, 0},
+        {BLOCKS("{name: deep, inputs: [{feature_group_name: s}, {feature_group_name: ab}], gru: "
+                "{hidden_size: 8}}"),
+         "{hidden_size",
+         "block 'deep': gru reads a row beside its sequence as the state before the first step; "
+         "write start: true, or leave the row out",
+         0, 0},
         {BLOCKS(DEEP ", " DEEP), "deep",
          "block 'deep' is already defined at line 1; give one of them another name", 0, 0},
         {BLOCKS(BLOCK("deep", "block_name: other", "mlp: {hidden_units: [2]}") ", " BLOCK(
