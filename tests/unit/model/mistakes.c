@@ -303,7 +303,7 @@ TEST(blocks) {
          0, 0},
         {BLOCKS("{name: deep, inputs: [{feature_group_name: s}, {feature_group_name: ab}], gru: "
                 "{hidden_size: 8}}"),
-         "{hidden_size",
+         "gru: {hidden_size",
          "block 'deep': gru reads a row beside its sequence as the state before the first step; "
          "write start: true, or leave the row out",
          0, 0},
