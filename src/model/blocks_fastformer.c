@@ -77,7 +77,8 @@ static cr_node *plus(const fast *f, cr_node *a, cr_node *b) {
 static cr_node *gathered(const fast *f, const char *name, cr_node *x) {
     int64_t H = f->k->num_heads;
     cr_node *s = each(f, name, x, f->D, H);
-    float scale = (float)(1.0 / sqrt((double)(f->D / H)));
+    const int64_t of_head = f->D / H;
+    float scale = (float)(1.0 / sqrt((double)of_head));
     s = cr_add(f->g, &s, &scale, 1);
     s = cr_group_pool(f->g, s, x, f->mask, f->k->vectors, H, f->D);
     return cr_group_spread(f->g, s, f->k->vectors, f->D);

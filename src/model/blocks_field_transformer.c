@@ -52,7 +52,8 @@ typedef struct over {
 
 /* A linear layer over each vector: y (F, out) of x (F, in). */
 static cr_node *each(const over *o, const char *name, cr_node *x, int64_t out, double range) {
-    double bias = range > 0 ? 0 : 1.0 / sqrt((double)(x->width / o->F));
+    const int64_t of_field = x->width / o->F;
+    double bias = range > 0 ? 0 : 1.0 / sqrt((double)of_field);
     size_t mark = cr_graph_push(o->g, "%s", name);
     cr_node *W =
         cr_weight(o->g, "weight", out, x->width / o->F, CR_INIT_U(range > 0 ? range : bias));

@@ -62,7 +62,8 @@ static void stats_forward(const cr_node *n, cr_tile *t) {
 
 static void stats_finish(const cr_node *n, const double *sum, float *value, int64_t n_rows) {
     int64_t w = n->width / 2;
-    double count = (double)n_rows * (double)(n->in[0]->width / w);
+    const int64_t per_row = n->in[0]->width / w;
+    double count = (double)n_rows * (double)per_row;
     double m = (double)*(const float *)n->attr;
     for (int64_t j = 0; n_rows == 0 && j < n->width; j++)
         value[j] = 0;
