@@ -54,8 +54,8 @@ void cr_config_from(const cr_config_flags *f, cr_config_opts *out) {
 void cr_cmd_spec_init(cr_cmd_spec *s, const cr_cmd *cmd, void *args, cr_rank_flags *ranks,
                       cr_common_flags *common) {
     if (cmd->opts[0].name && !cmd->args_size) CR_BUG("a command has flags and no struct for them");
-    cr_opt_group *g = s->groups;
     *s = (cr_cmd_spec){0};
+    cr_opt_group *g = s->groups;
     *g++ = (cr_opt_group){cmd->opts, args};
     if (cmd->ranks) *g++ = (cr_opt_group){cr_rank_opts, ranks};
     *g = (cr_opt_group){cr_common_opts, common};

@@ -44,7 +44,7 @@ static size_t cut(piece text, char by, piece *out, size_t most) {
     for (const char *s = text.p, *end = text.p + text.n;;) {
         const char *q = s < end ? memchr(s, by, (size_t)(end - s)) : NULL;
         if (!q) q = end;
-        if (k < most) out[k] = (piece){s, (size_t)(q - s)};
+        if (out && k < most) out[k] = (piece){s, (size_t)(q - s)};
         k++;
         if (q >= end) return k;
         s = q + 1;

@@ -316,12 +316,19 @@ static const value *next_value(const parsing *p, int f, size_t end, size_t *at) 
     return NULL;
 }
 
+/* A whole number as a value of a slot of ids, or of floats. */
+static value number(bool whole, int64_t x) {
+    value v = {.i = x};
+    if (!whole) v.f = (float)x;
+    return v;
+}
+
 /* The values, or the places, of another column where a third one says so. */
 static bool choose_column(parsing *p, int f, const cr_slot_draw *d) {
     const cr_slot_made_conf *c = d->conf;
     int from = d->values_of >= 0 ? d->values_of : d->places_of;
     bool whole = p->t->v[f].type == CR_COL_I64;
-    size_t i = p->begin, j = p->begin, end = p->n;
+    size_t i = p->begin, j = i, end = p->n;
     int64_t n = 0, fill = 0;
     if (d->where >= 0 && p->now[from] != p->now[d->where])
         return wrong(p, "slot '%s' has %d value%s and slot '%s', which chooses among them, has %d",
@@ -332,12 +339,12 @@ static bool choose_column(parsing *p, int f, const cr_slot_draw *d) {
         int64_t x = d->values_of >= 0 ? v->i : place;
         if (d->where >= 0 && next_value(p, d->where, end, &j)->i != c->is) continue;
         if (c->most && n == c->most) break;
-        if (!store(p, f, whole ? (value){.i = x} : (value){.f = (float)x})) return false;
+        if (!store(p, f, number(whole, x))) return false;
         n++;
     }
     if (!*c->fill || !cr_parse_i64(c->fill, strlen(c->fill), &fill)) return true;
     for (; n < c->most; n++)
-        if (!store(p, f, whole ? (value){.i = fill} : (value){.f = (float)fill})) return false;
+        if (!store(p, f, number(whole, fill))) return false;
     return true;
 }
 

@@ -39,7 +39,7 @@ static const cr_opt own[] = {
 static const cr_opt common[] = {ROW(help, 'h', CR_O_BOOL, CR_O_STOP, NULL, NULL, 0, 0), END};
 static args common_args; /* what the second table fills */
 static cr_opt_group groups[] = {{own, NULL}, {common, &common_args}, {NULL, NULL}};
-static const cr_opt_spec spec = {"crank x", "CONFIG", "config_path", groups, NULL};
+static const cr_opt_spec spec = {"crank x", "CONFIG", "config_path", groups, NULL, NULL};
 
 static cr_arena arena;
 static cr_err err;
@@ -245,8 +245,8 @@ TEST(operand_lists) {
     static const cr_opt words[] = {ROW(words, 0, CR_O_LIST, 0, "WORD", NULL, 0, 0), END};
     args a = {0};
     const cr_opt_group t[] = {{words, &a}, {NULL, NULL}};
-    const cr_opt_spec many = {"crank y", "WORD", "words", t, NULL};
-    const cr_opt_spec none = {"crank z", NULL, NULL, t, NULL};
+    const cr_opt_spec many = {"crank y", "WORD", "words", t, NULL, NULL};
+    const cr_opt_spec none = {"crank z", NULL, NULL, t, NULL, NULL};
     char one[] = "one", two[] = "two", *argv[] = {one, two};
     CHECK_INT(cr_opt_parse(&many, 2, argv, &arena, &err), CR_OK);
     CHECK_INT(a.words.n, 2);
