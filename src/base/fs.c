@@ -127,6 +127,16 @@ int cr_fs_stat_data(const char *path, cr_fs_stat *st, cr_fs_why *why) {
     return e;
 }
 
+int cr_fs_make_dir(const char *path, cr_fs_why *why) {
+    const cr_store *s = cr_store_of(path);
+    if (!s || !s->make_dir) {
+        if (why) *why = (cr_fs_why){0};
+        return s ? 0 : ENOTSUP;
+    }
+    CALL(s, why, s->make_dir(path, w_));
+    return e;
+}
+
 int cr_fs_remove(const char *path, bool tree, cr_fs_why *why) {
     const cr_store *s = store_of(path);
     if (s->can & CR_FS_FAR) cr_kept_forget(path);

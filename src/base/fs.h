@@ -173,6 +173,8 @@ int cr_fs_stat_path(const char *path, bool follow, cr_fs_stat *st, cr_fs_why *wh
 /* cr_fs_stat_data describes a data file as opening it would. A store that knows the file from a
  * listing makes no request: when the file is replaced later, reading it fails. */
 int cr_fs_stat_data(const char *path, cr_fs_stat *st, cr_fs_why *why);
+/* cr_fs_make_dir makes one folder; a store without folders has nothing to do. */
+int cr_fs_make_dir(const char *path, cr_fs_why *why);
 int cr_fs_remove(const char *path, bool tree, cr_fs_why *why);
 int cr_fs_move_path(const char *from, const char *to, cr_fs_move how, cr_fs_why *why);
 /* cr_list_kinds is cr_list_dir (file.h) with what each name is; CR_FS_UNKNOWN: the listing did not

@@ -119,8 +119,6 @@ char *cr_path_join(cr_arena *a, const char *dir, const char *name) {
 }
 
 cr_code cr_mkdirs(const char *path, cr_err *err) {
-    const cr_store *store = cr_store_of(path);
-    if (store && !store->make_dir) return CR_OK;
     char *p = strdup(path);
     if (!p) cr_no_memory(0, "a path");
     cr_code code = CR_OK;
@@ -131,8 +129,8 @@ cr_code cr_mkdirs(const char *path, cr_err *err) {
         p[i] = 0;
         /* a parent on a read-only system may exist: only a folder that is missing afterwards is an
          * error */
-        cr_fs_why why = {0};
-        int e = store ? store->make_dir(p, &why) : ENOTSUP;
+        cr_fs_why why;
+        int e = cr_fs_make_dir(p, &why);
         if (e != 0 && !cr_path_is_dir(p))
             code = cr_fs_fail(err, p, "make the directory", e == EEXIST ? ENOTDIR : e, &why);
         p[i] = c;

@@ -251,6 +251,36 @@ TEST(cure_of_the_last_try) {
     cr_store_add(&none);
 }
 
+static int dirs_made, dir_calls;
+static int make_at_third_call(const char *path, cr_fs_why *why) {
+    (void)path;
+    (void)why;
+    if (++dir_calls < 3) return ECONNRESET;
+    dirs_made++;
+    return 0;
+}
+static int no_dir(const char *path, bool follow, cr_fs_stat *st, cr_fs_why *why) {
+    (void)path;
+    (void)follow;
+    (void)st;
+    (void)why;
+    return ENOENT;
+}
+
+/* a request for a folder that is lost on its way is made again, as all others are */
+TEST(folders) {
+    cr_store slow = {
+        .scheme = "slow", .tries = 4, .wait_ms = 1, .stat = no_dir, .make_dir = make_at_third_call};
+    cr_err err;
+    cr_store_add(&slow);
+    CHECK_INT(cr_mkdirs("slow://b", &err), CR_OK);
+    CHECK_INT(dir_calls, 3);
+    CHECK_INT(dirs_made, 1);
+    CHECK_INT(cr_mkdirs("nowhere://b/c", &err), CR_EIO);
+    static const cr_store none = {.scheme = "slow"};
+    cr_store_add(&none);
+}
+
 TEST(names) {
     static const char *const files[] = {"mem://n/a/x1.csv",  "mem://n/a/x2.csv",
                                         "mem://n/a/.x3.csv", "mem://n/b/x1.csv",
@@ -329,6 +359,7 @@ int main(int argc, char **argv) {
                                    CASE(failures),
                                    CASE(asked_again),
                                    CASE(cure_of_the_last_try),
+                                   CASE(folders),
                                    CASE(names),
                                    CASE(appending)};
     cr_store_add(&mem_store);
