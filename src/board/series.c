@@ -12,7 +12,7 @@
 #include "board/board_int.h"
 
 #define MANY_RUNS  20    /* with more, charts have no bands of smallest and largest values */
-#define ALL_POINTS 30000 /* of all runs, per name */
+#define ALL_POINTS 30000 /* points that all runs together have, per name */
 #define FEW_POINTS 40
 #define MUCH_FINER 3
 #define MAX_DETAIL ((int64_t)256 << 20) /* bytes that one request may read again */

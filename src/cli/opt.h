@@ -34,7 +34,7 @@ enum {
     CR_O_TABLE = 128, /* with PATH: or a table */
     CR_O_DOTTED = 64, /* of LIST: takes every flag with a dot in its name, as its text name=value */
     CR_O_JSON = 32,   /* of STR: a JSON object; one without its quotes is told */
-    CR_O_ALL = 512,   /* of COUNT: the word all is 0 */
+    CR_O_ALL = 512,   /* a COUNT may be the word all, which is 0 */
     CR_O_MAYBE = 256, /* of INT: the number may be left out; then it is 0 */
 };
 

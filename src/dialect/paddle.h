@@ -25,7 +25,7 @@ typedef struct cr_paddle_rows {
     cr_paddle_rows_kind kind;
     const char *raw, *dir; /* the folder of the data, and that of the rows */
     cr_paddle_news news;
-    int64_t fields; /* of a matrix */
+    int64_t fields; /* columns that a matrix has */
 } cr_paddle_rows;
 
 /* A key of the config with its value, as PaddleRec shows them: runner.train.epochs and 4. */

@@ -32,7 +32,7 @@ typedef struct cr_work_count {
     double eval, read, probes;
 } cr_work_count;
 cr_work_count cr_probes_work(const cr_job *j, const cr_kept *k, const cr_unit_list *units);
-/* cr_probes_rows returns how many of n rows are probed where nobody says: all where that takes
+/* cr_probes_rows returns how many of n rows are probed when no flag says it: all where that takes
  * about a second at most, else as many as cost the share CR_PROBE_SHARE of features x an
  * evaluation. */
 #define CR_PROBE_SHARE 0.2

@@ -1,5 +1,5 @@
 /*
- * work.c - how many rows `crank importance` takes where nobody says: a rule of counted work.
+ * work.c - how many rows `crank importance` takes when no flag says it: a rule of counted work.
  *
  * Never of measured time, so the same data and model give the same rows on every machine. Work is
  * multiply-adds of products; what is no product (reading a value, copying what a probe is given,
