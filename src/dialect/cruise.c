@@ -63,7 +63,8 @@ double cr_cruise_number(cr_rw *w, const cr_conf_node *in, const char *key, doubl
     double x;
     if (!n) return absent;
     if (cr_cruise_is_number(n, &x)) return x;
-    cr_rw_tell(w, CR_SEV_ERROR, n->at, "%s must be a number", key);
+    cr_rw_tell(w, CR_SEV_ERROR, n->at, "%s must be a number; write one, or remove the key for %g",
+               key, absent);
     return absent;
 }
 

@@ -247,16 +247,17 @@ void cr_cruise_data(cr_rw *w, cr_cruise *c) {
                                             "EcomLiveGandalfParquetAutoDisMtlFeatureProvider",
                                             NULL};
     static const char *const factories[] = {"ParquetDataFactory", "TFRecordDataFactory",
-                                            "JsonLDataFactory", "KVDataFactory", NULL};
+                                            "JsonLDataFactory", NULL};
     cr_cruise_section(w, "data", data_rules, c->data, NULL);
     const cr_conf_node *set = cr_cruise_part(w, c->data, "dataset", true);
     c->provider = cr_cruise_part(w, c->data, "feature_provider", true);
     c->factory = cr_cruise_part(w, c->data, "data_factory", true);
     (void)cr_cruise_type(w, c->data, "data", modules);
     c->two_tasks = cr_cruise_type(w, c->provider, "data.feature_provider", providers) == 2;
-    (void)cr_cruise_type(w, c->factory, "data.data_factory", factories);
     const struct kind *kind = kind_of(c->factory);
-    if (!kind->dataset)
+    if (kind->dataset)
+        (void)cr_cruise_type(w, c->factory, "data.data_factory", factories);
+    else
         cr_rw_tell(w, CR_SEV_ERROR, cr_rw_at(c->factory, "type"),
                    "the files of %s are not published, so crank cannot read them; write Parquet "
                    "files, TFRecords or JSON lines",
@@ -268,8 +269,11 @@ void cr_cruise_data(cr_rw *w, cr_cruise *c) {
     cr_rw_put_word(w, c->set, "fg_mode", c->data->at, "FG_NORMAL");
     columns(w, c);
     cr_cruise_section(w, "data.data_factory", factory_rules, c->factory, c->set);
-    double batch = cr_cruise_number(w, c->factory, "batch_size", 128),
-           val = cr_cruise_number(w, c->factory, "batch_size_val", -1);
+    /* a batch_size that is no number is told when the native key is bound */
+    const cr_conf_node *size = cr_conf_find(c->factory, "batch_size");
+    double batch = 128;
+    if (size && !cr_cruise_is_number(size, &batch)) batch = 128;
+    double val = cr_cruise_number(w, c->factory, "batch_size_val", -1);
     cr_rw_put_num(w, c->set, "eval_batch_size", c->factory->at,
                   val > 0 ? val : fmax(1, floor(batch / 2)));
     cr_rw_put_bool(w, c->set, "unique_files", c->factory->at, true);

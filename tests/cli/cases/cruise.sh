@@ -108,6 +108,12 @@ ends 2
 has_err "--trainer.max_epoch=1:1:3: Cruise has no key 'max_epoch' ..."
 has_err "--data.data_factory.batch_size=0:1:3: batch_size: 0 is out of range; ..."
 has_err "x.yaml:...: ...dropout_ratio..."
+# a mistake is told once, and a list of names has only those that crank can read
+run crank run --config=x.yaml --fit --data.data_factory.batch_size=many --data.data_factory.type=Parket
+ends 2
+has_err "--data.data_factory.batch_size=many:1:3: batch_size: 'many' is not an integer; ..."
+no_err "...batch_size must be a number..."
+has_err "--data.data_factory.type=Parket:1:3: data.data_factory.type 'Parket' is not registered; crank has ParquetDataFactory, TFRecordDataFactory, JsonLDataFactory"
 # wrong overrides do not hide each other, nor what is wrong elsewhere
 run crank run --config=x.yaml --fit foo.bar=3 'data.feature_provider.slot_mask[9]=4' nokey --trainer.max_epoc=3 --trainer.checkpoint_monitor=loudness --trainer.limit_train_batches=0 --trainer.log_every_n_steps=abc --trainer.accumulate_grad_batches=0
 ends 2
@@ -117,7 +123,7 @@ has_err "crank cruise: 'nokey' must be key=value, or a flag that begins with --"
 has_err "--trainer.max_epoc=3:1:3: Cruise has no key 'max_epoc' in trainer; did you mean 'max_epochs'?"
 has_err "--trainer.checkpoint_monitor=loudness:1:3: checkpoint_monitor is 'loudness', which no validation measures; use loss, step, auc, ..."
 has_err "--trainer.limit_train_batches=0:1:3: limit_train_batches is 0, which leaves no batch; use -1 or null for all of them"
-has_err "--trainer.log_every_n_steps=abc:1:3: log_every_n_steps must be a number"
+has_err "--trainer.log_every_n_steps=abc:1:3: log_every_n_steps must be a number; write one, or remove the key for 50"
 has_err "--trainer.accumulate_grad_batches=0:1:3: accumulate_grad_batches must be a whole number from 1 to 4294967295"
 run crank run --config=x.yaml --fit --trainer.max_epochs=0
 ends 2
