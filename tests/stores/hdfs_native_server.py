@@ -20,6 +20,10 @@ changes the faults, /__stats tells what was asked:
   spoil: [I...]      these data nodes give wrong checksums, always
   stall: SECONDS     the next read stops in the middle for so long, once
   fault_rate: P      each answer is spoiled with this chance
+  change_rate: P     before each answer, with this chance, the cluster changes, and stays so until the next change: a data node dies, gives wrong
+                     checksums or loses its blocks (one of the three always works), or the name nodes change their roles, both of them being on
+                     standby for a moment
+  seed: N            random numbers begin anew from N
 """
 import argparse
 import http.server
@@ -37,7 +41,8 @@ import zlib
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 LOCK = threading.RLock()
 FAULTS = {"standby": -1}
-STATS = {"faults": 0, "connections": 0, "calls": 0, "getFileInfo": 0, "getListing": 0, "getBlockLocations": 0, "standby": 0, "reads": 0, "fine": 0, "refused": 0}
+STATS = {"faults": 0, "connections": 0, "calls": 0, "getFileInfo": 0, "getListing": 0, "getBlockLocations": 0, "standby": 0, "reads": 0, "fine": 0, "refused": 0,
+         "changes": 0, "failovers": 0}
 BLOCKS = {}  # number -> (path, offset, size, identity)
 NUMBERS = {}  # (identity, offset) -> number
 TOKENS = {}  # number -> bytes
@@ -278,6 +283,30 @@ def once(name):
         return kind
 
 
+def change():
+    """at random, something of the cluster gets another state"""
+    with LOCK:
+        if random.random() >= FAULTS.get("change_rate", 0):
+            return
+        STATS["changes"] += 1
+        STATS["faults"] += 1
+        sick = random.sample(range(3), 2)  # the third one works
+        kind = random.choice(("dead", "spoil", "deny", "both", "well", "failover", "failover"))
+        if kind == "failover":
+            STATS["failovers"] += 1
+            FAULTS["standby"] = 1 - FAULTS["standby"] if FAULTS["standby"] >= 0 else random.randrange(2)
+            FAULTS["none_until"] = time.monotonic() + random.random() * 0.5
+            return
+        for name in ("dead", "spoil", "deny"):
+            FAULTS[name] = [sick[0]] if kind == name else []
+        if kind == "both":
+            FAULTS["dead"], FAULTS["spoil"] = sick[:1], sick[1:]
+
+
+def standby(role):
+    return FAULTS.get("standby", -1) == role or time.monotonic() < FAULTS.get("none_until", 0)
+
+
 def name_node(s, role):
     begin = take(s, 7)
     assert begin == b"hrpc\x09\x00\x00", begin
@@ -295,13 +324,14 @@ def name_node(s, role):
         call = unzigzag(fields(header)[3][0])
         method = fields(what)[1][0].decode()
         assert struct.pack(">I", n) + packet == call_bytes(call, client, method, request), "a call has another form"
+        change()
         spoil = "http" if FAULTS.get("web") else once("rpc")
         with LOCK:
             STATS["calls"] += 1
             try:
                 if FAULTS.get("kerberos"):
                     raise Refused("org.apache.hadoop.security.AccessControlException", "SIMPLE authentication is not enabled.  Available:[TOKEN, KERBEROS]")
-                if FAULTS.get("standby", -1) == role:
+                if standby(role):
                     STATS["standby"] += 1
                     raise Refused("org.apache.hadoop.ipc.StandbyException", "Operation category READ is not supported in state standby. Visit https://s.apache.org/sbnn-error\n\tat a.b.c(D.java:1)")
                 body = delimited(message((1, call), (2, 0), (3, 9), (7, client), (8, 1))) + delimited(answer(method, request, user))
@@ -329,6 +359,7 @@ def name_node(s, role):
 
 
 def data_node(s, role):
+    change()
     if role in FAULTS.get("dead", ()):
         return
     assert take(s, 3) == b"\x00\x1c\x51"
@@ -418,6 +449,8 @@ class Control(http.server.BaseHTTPRequestHandler):
         with LOCK:
             if url.path == "/__control":
                 FAULTS.update(json.loads(urllib.parse.parse_qs(url.query)["json"][0]))
+                if "seed" in FAULTS:
+                    random.seed(FAULTS.pop("seed"))
             else:
                 body = json.dumps(STATS).encode()
         self.send_response(200)

@@ -12,6 +12,8 @@ addresses that a name node made. GET /__control?json={...} of any of them change
   fail503: K       the next K requests of name nodes are answered with 503
   cut: N           the next read ends after N bytes, once
   lose: 1          the next append is made, and its answer is lost, once
+  fault_rate: P    each request meets a fault with this chance: 5xx, no answer, a cut read, the lost answer of an append
+  seed: N          random numbers of the faults begin anew from N
 
 With --spnego the name nodes want a Kerberos ticket of U for HTTP/localhost (RFC 4559), which the GSSAPI of the system checks with the keytab
 of KRB5_KTNAME, and give a cookie hadoop.auth for it, as Hadoop does.
@@ -85,6 +87,8 @@ class Handler(BaseHTTPRequestHandler):
         if url.path == "/__control":
             with LOCK:
                 FAULTS.update(json.loads(q["json"]))
+                if "seed" in FAULTS:
+                    random.seed(FAULTS.pop("seed"))
             return self.answer(200)
         if url.path == "/__stats":
             return self.json(STATS)

@@ -31,6 +31,7 @@ that they outlive it. GET /__control?json={...} changes the faults, GET /__stats
   moved: HOST      the bucket is at another endpoint
   say: TEXT        messages of refusals end with it
   fault_rate: P    each request meets a fault with this chance: 503, a cut body, a wrong range, a late answer
+  seed: N          random numbers of the faults begin anew from N
 
 It also plays the places where keys are found, all on the same port. Keys that were given there end with the next rotation:
 
@@ -292,6 +293,8 @@ class Handler(BaseHTTPRequestHandler):
         if url.path == "/__control":
             with LOCK:
                 f.update(json.loads(dict(query)["json"]))
+                if "seed" in f:
+                    random.seed(f.pop("seed"))
                 if f.pop("rotate", 0):
                     ROUND[0] += 1
             self.answer(200)

@@ -27,6 +27,7 @@ GET /__control?json={...} changes the faults, GET /__stats tells what was asked:
   keys_fail: K      the next K requests for keys are answered with 503
   rotate_each: N    the keys end after every N requests; new ones are at /creds, a credentials URI
   fault_rate: P     each request meets a fault with this chance: 503, no answer, a cut body, a late answer
+  seed: N           random numbers of the faults begin anew from N
 
 A table of a schema is the folder SCHEMA.TABLE; requests for it must say curr_schema.
 """
@@ -201,6 +202,8 @@ class Handler(BaseHTTPRequestHandler):
                 if "keys" in change:
                     s.keys = change.pop("keys")
                 s.faults.update(change)
+                if "seed" in s.faults:
+                    random.seed(s.faults.pop("seed"))
                 if s.faults.pop("expire", 0):
                     for x in s.store.sessions.values():
                         x["status"] = "EXPIRED"

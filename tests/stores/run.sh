@@ -3,7 +3,8 @@
 # Kerberos (kerberos.sh); then trainings on every stand-in while requests fail at random, for SECONDS (120) in all. Hours are for a quiet night:
 #   sh tests/stores/run.sh build 14400
 # Each round is a training with checkpoints on the store that is killed at a random step, continued and compared with a local
-# run, bit for bit. The seed of a round is printed; CRANK_FAULT_SEED=N repeats it.
+# run, bit for bit; HDFS by its own protocol is only read, so the checkpoints of its rounds are on the disk. The seed of a round
+# is printed; CRANK_FAULT_SEED=N gives the same step and the same row of faults, which requests of many threads meet in their order.
 set -eu
 cd "$(dirname "$0")/../.."
 build=${1:-build}
@@ -48,6 +49,15 @@ same_weights() { # the newest checkpoints of two folders
     for f in "$a"/*.safetensors; do
         "$root/$build/tests/cli/weights_diff" "$f" "$b/$(basename "$f")" >log 2>&1 || fail "$1 and $2 differ: $f"
     done
+}
+control() { # control PORT JSON: changes the faults of a stand-in; an empty JSON shows its counters
+    python3 -c 'import sys, urllib.parse, urllib.request as u; print(u.urlopen("http://127.0.0.1:%s/%s" % (sys.argv[1], sys.argv[2] and "__control?json=" + urllib.parse.quote(sys.argv[2]) or "__stats")).read().decode())' "$1" "$2"
+}
+count() { # count PORT NAME: a counter of a stand-in
+    control "$1" "" | sed "s/.*\"$2\": \([0-9]*\).*/\1/"
+}
+new_seed() { # $seed
+    seed=${CRANK_FAULT_SEED:-$(od -An -N2 -tu2 /dev/urandom | tr -d ' ')}
 }
 ok() { # ok TEXT
     passed=$((passed + 1))
@@ -96,35 +106,36 @@ else
 fi
 
 # ---- faults ----
-round() { # round NAME ROOT SEED: one training on a store
-    rm -rf log back
+round() { # round NAME ROOT SEED MODEL_DIR: one training on a store
+    rm -rf log
     points=$(($3 % 35 + 1))
     # shellcheck disable=SC2086
-    CRANK_TEST_KILL=step:$points "$crank" train $config --train_input_path "$2/data/train/*.parquet" --eval_input_path "$2/data/eval/*.parquet" --model_dir "$2/exp/$3" --quiet >log 2>&1 || true
+    CRANK_TEST_KILL=step:$points "$crank" train $config --train_input_path "$2/data/train/*.parquet" --eval_input_path "$2/data/eval/*.parquet" --model_dir "$4" --quiet >log 2>&1 || true
     # shellcheck disable=SC2086
-    "$crank" train $config --train_input_path "$2/data/train/*.parquet" --eval_input_path "$2/data/eval/*.parquet" --model_dir "$2/exp/$3" --continue_train --quiet >log 2>&1 ||
+    "$crank" train $config --train_input_path "$2/data/train/*.parquet" --eval_input_path "$2/data/eval/*.parquet" --model_dir "$4" --continue_train --quiet >log 2>&1 ||
         fail "$1, seed $3: the run does not go on"
-    "$crank" cp -r "$2/exp/$3" back >log 2>&1 || fail "$1, seed $3: the result cannot be copied"
-    same_weights near back
 }
 store() { # store NAME ROOT CONTROL_PORT SECONDS: rounds on a store, with faults
     began=$(date +%s)
     n=0
     run "$crank" cp -r data/train "$2/data/train"
     run "$crank" cp -r data/eval "$2/data/eval"
-    python3 -c 'import sys, urllib.request as u; u.urlopen("http://127.0.0.1:%s/__control?json=%%7B%%22fault_rate%%22%%3A0.05%%7D" % sys.argv[1]).read()' "$3"
     while [ $n -eq 0 ] || [ $(($(date +%s) - began)) -lt "$4" ]; do
-        seed=${CRANK_FAULT_SEED:-$(od -An -N2 -tu2 /dev/urandom | tr -d ' ')}
+        new_seed
         echo "$1, seed $seed"
-        round "$1" "$2" "$seed"
+        control "$3" "{\"fault_rate\": 0.05, \"seed\": $seed}" >/dev/null
+        rm -rf back
+        round "$1" "$2" "$seed" "$2/exp/$n"
+        "$crank" cp -r "$2/exp/$n" back >log 2>&1 || fail "$1, seed $seed: the result cannot be copied"
+        same_weights near back
         n=$((n + 1))
         [ -z "${CRANK_FAULT_SEED:-}" ] || break
     done
-    faults=$(python3 -c 'import sys, json, urllib.request as u; print(json.load(u.urlopen("http://127.0.0.1:%s/__stats" % sys.argv[1]))["faults"])' "$3")
+    faults=$(count "$3" faults)
     [ "$faults" -gt 0 ] || fail "$1: no faults were met"
     ok "$1: $n rounds, $faults faults"
 }
-each=$((seconds / 4))
+each=$((seconds / 5))
 export AWS_ACCESS_KEY_ID=AKIDEXAMPLE AWS_SECRET_ACCESS_KEY=SECRETEXAMPLE OSS_ACCESS_KEY_ID=AKIDEXAMPLE OSS_ACCESS_KEY_SECRET=SECRETEXAMPLE OSS_REGION=cn-hangzhou
 for kind in s3 oss; do
     start python3 "$here/object_server.py" --kind $kind
@@ -136,6 +147,40 @@ start python3 "$here/hdfs_server.py"
 export HADOOP_USER_NAME=alice
 store hdfs "webhdfs://127.0.0.1:${ports%% *}" "${ports%% *}" $each
 over
+
+# ---- HDFS by its own protocol: two name nodes that change roles, three data nodes that fail in turn; files of many blocks ----
+mkdir -p root conf
+cp -r data near root
+printf '<configuration></configuration>\n' >conf/core-site.xml
+start python3 "$here/hdfs_native_server.py" --root root --page 2 --block 40000
+echo "$ports" | {
+    read -r a b _
+    printf '<configuration><property><name>dfs.nameservices</name><value>ns1</value></property>
+<property><name>dfs.ha.namenodes.ns1</name><value>a,b</value></property>
+<property><name>dfs.namenode.rpc-address.ns1.a</name><value>127.0.0.1:%s</value></property>
+<property><name>dfs.namenode.rpc-address.ns1.b</name><value>127.0.0.1:%s</value></property></configuration>\n' "$a" "$b" >conf/hdfs-site.xml
+}
+export HADOOP_CONF_DIR="$tmp/conf" CRANK_HDFS=native
+at=${ports##* }
+began=$(date +%s)
+n=0
+while [ $n -eq 0 ] || [ $(($(date +%s) - began)) -lt $each ]; do
+    new_seed
+    echo "native hdfs, seed $seed"
+    control "$at" "{\"fault_rate\": 0.05, \"change_rate\": 0.05, \"seed\": $seed}" >/dev/null
+    rm -rf native back
+    round "native hdfs" hdfs://ns1 "$seed" native
+    same_weights near native
+    "$crank" cp -r hdfs://ns1/near back >log 2>&1 || fail "native hdfs, seed $seed: a folder cannot be copied"
+    diff -r near back >log || fail "native hdfs, seed $seed: a folder came back otherwise"
+    n=$((n + 1))
+    [ -z "${CRANK_FAULT_SEED:-}" ] || break
+done
+faults=$(count "$at" faults) failovers=$(count "$at" failovers)
+[ "$faults" -gt 0 ] || fail "native hdfs: no faults were met"
+ok "native hdfs: $n rounds, $faults faults, $failovers of them fail-overs"
+over
+unset CRANK_HDFS HADOOP_CONF_DIR
 
 # ---- MaxCompute: tables by both ways, with keys that end ----
 "$crank" synth census --rows 4k --eval_rows 500 --format csv -o csv --quiet >/dev/null
@@ -154,12 +199,12 @@ END
 start python3 -B "$here/odps_server.py" --dir tables
 export ODPS_ENDPOINT="http://127.0.0.1:$ports/api" ODPS_REGION_NAME=cn-hangzhou ALIBABA_CLOUD_ECS_METADATA_DISABLED=true ALIBABA_CLOUD_CREDENTIALS_URI="http://127.0.0.1:$ports/creds"
 unset OSS_ACCESS_KEY_ID OSS_ACCESS_KEY_SECRET
-control() { python3 -c 'import sys, urllib.parse, urllib.request as u; print(u.urlopen("http://127.0.0.1:%s/%s" % (sys.argv[1], sys.argv[2] and "__control?json=" + urllib.parse.quote(sys.argv[2]) or "__stats")).read().decode())' "$ports" "$1"; }
-control '{"fault_rate": 0.05, "rotate_each": 25, "keys": ["TEMP", "SECRET", "TOKEN"], "batch_rows": 333}' >/dev/null
+control "$ports" '{"fault_rate": 0.05, "rotate_each": 25, "keys": ["TEMP", "SECRET", "TOKEN"], "batch_rows": 333}' >/dev/null
 began=$(date +%s)
 n=0
 while [ $n -lt 2 ] || [ $(($(date +%s) - began)) -lt $each ]; do
-    seed=${CRANK_FAULT_SEED:-$(od -An -N2 -tu2 /dev/urandom | tr -d ' ')}
+    new_seed
+    control "$ports" "{\"seed\": $seed}" >/dev/null
     how=$([ $((n % 2)) -eq 0 ] && echo OdpsDataset || echo OdpsDatasetV1)
     echo "odps by $how, seed $seed"
     rm -rf table
@@ -172,7 +217,7 @@ while [ $n -lt 2 ] || [ $(($(date +%s) - began)) -lt $each ]; do
     n=$((n + 1))
     [ -z "${CRANK_FAULT_SEED:-}" ] || [ $n -lt 2 ] || break
 done
-faults=$(control "" | sed 's/.*"faults": \([0-9]*\).*/\1/')
+faults=$(count "$ports" faults)
 [ "$faults" -gt 0 ] || fail "odps: no faults were met"
 ok "odps: $n rounds, $faults faults"
 over

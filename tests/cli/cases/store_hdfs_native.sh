@@ -103,7 +103,11 @@ fault '{"dead": [], "spoil": [0, 1], "standby": 1}'
 native four
 fault '{"spoil": [], "deny": [1], "fault_rate": 0.03}'
 native five
-fault '{"fault_rate": 0, "deny": [0, 1, 2]}'
+# the cluster changes before every tenth answer: a data node dies or is damaged, the name nodes change roles
+fault '{"fault_rate": 0, "deny": [], "change_rate": 0.1, "seed": 19}'
+native six
+[ "$(stat_of changes)" -gt 0 ] || fail "the cluster did not change"
+fault '{"change_rate": 0, "dead": [], "spoil": [], "standby": -1, "deny": [0, 1, 2]}'
 run crank cp hdfs://ns1/big.bin big.bin
 ends 1
 has_err "hdfs://ns1/big.bin: cannot read at byte 0: 127.0.0.1:... answers ERROR, Replica not found for BP-1:blk_...(tried 8 times); ..."
@@ -113,7 +117,7 @@ ends 1
 has_err "...: byte 0 of block ... does not have its checksum (tried 8 times); replicas are damaged: hdfs fsck PATH -files -blocks -locations shows which"
 fault '{"spoil": []}'
 # a file that is replaced while a run reads it, by one of the same size, is found
-stops_at step:12 crank train tiny.yaml --train_input_path hdfs://ns1/data/dt=20250101/train.csv --model_dir six --set train_config.num_epochs=8
+stops_at step:12 crank train tiny.yaml --train_input_path hdfs://ns1/data/dt=20250101/train.csv --model_dir seven --set train_config.num_epochs=8
 tac train.csv >other
 mv other root/data/dt=20250101/train.csv
 goes_on
