@@ -85,11 +85,19 @@ static void old_value(cr_buf *b, const char *prefix, const char *name, const cha
 }
 
 /* Writes the metrics of the old kind: "AUC: [0.5], BATCH_AUC: [0.5]". */
-static void old_metrics(cr_buf *b, const cr_stepped *s, const char *between, bool train) {
+static void old_metrics(cr_buf *b, const cr_paddle_run *r, const cr_stepped *s, const char *between,
+                        bool train) {
     double value;
     const char *name;
     for (int k = 0; (name = s->metric(s->of, k, &value)); k++) {
         if (strncmp(name, "batch_", 6) == 0) continue;
+        if (train && r->plain_auc) {
+            cr_buf_str(b, name);
+            cr_buf_str(b, between);
+            number(b, shown(value));
+            cr_buf_char(b, ']');
+            continue;
+        }
         old_value(b, "", name, between, shown(value));
         if (train && strncmp(name, "auc", 3) == 0)
             old_value(b, "BATCH_", name, between, batch_auc(s, name, shown(value)));
@@ -210,7 +218,7 @@ static void on_step(void *ctx, const cr_stepped *s) {
         cr_buf_printf(
             &b, "%s - INFO: \t[Train],  epoch: %lld,  batch: %lld, time_each_interval: %.2fs, ",
             cr_run_time(time), (long long)s->epoch, (long long)s->batch, spent);
-        old_metrics(&b, s, ": [", true);
+        old_metrics(&b, r, s, ": [", true);
     } else {
         double n = (double)r->print_interval;
         cr_buf_printf(&b, "%s - INFO - epoch: %lld, batch_id: %lld, ", cr_run_time(time),
@@ -254,7 +262,7 @@ static void on_epoch(void *ctx, const cr_stepped *s) {
     if (x->r->old) {
         cr_buf_printf(&b, "epoch %lld done, use time: %.6g, global metrics: ", (long long)s->epoch,
                       spent);
-        old_metrics(&b, s, "=[", true);
+        old_metrics(&b, x->r, s, "=[", true);
     } else {
         cr_buf_printf(&b, "%s - INFO - epoch: %lld done, ", cr_run_time(time), (long long)s->epoch);
         new_metrics(&b, x->r, s, ": ", ",");
@@ -341,7 +349,7 @@ static void on_evaluated(void *ctx, const cr_stepped *s) {
         if (s->pred) scores(&b, s, r->old);
         if (!r->old) cr_buf_char(&b, ',');
     } else if (r->old) {
-        old_metrics(&b, s, ": [", false);
+        old_metrics(&b, r, s, ": [", false);
     } else {
         new_metrics(&b, r, s, ": ", ",");
     }

@@ -13,6 +13,7 @@ typedef enum cr_paddle_rows_kind {
     CR_ROWS_PASTED,      /* ids in *x.txt, labels in *y.txt (autofis) */
     CR_ROWS_NEWS,        /* articles, and lines that name them (naml) */
     CR_ROWS_MATRIX,      /* a matrix in HDF5 files, the label last (fgcnn) */
+    CR_ROWS_LISTS,       /* lists of items that are drawn; no data is read (listwise) */
 } cr_paddle_rows_kind;
 /* Sizes of rows of news: words of a title and of a text, browsed articles and other candidates of a
  * row; and the ids that stand for none. */
@@ -21,11 +22,16 @@ typedef struct cr_paddle_news {
     int64_t words, categories, subcategories;
     bool masks; /* with columns that tell words from padding */
 } cr_paddle_news;
+/* Sizes of drawn lists: how many there are, items of each, ids of users and of items. */
+typedef struct cr_paddle_lists {
+    int64_t count, length, users, items;
+} cr_paddle_lists;
 typedef struct cr_paddle_rows {
     cr_paddle_rows_kind kind;
     const char *raw, *dir; /* the folder of the data, and that of the rows */
     cr_paddle_news news;
     int64_t fields; /* columns that a matrix has */
+    cr_paddle_lists lists;
 } cr_paddle_rows;
 
 /* A key of the config with its value, as PaddleRec shows them: runner.train.epochs and 4. */
@@ -60,6 +66,7 @@ typedef struct cr_paddle_run {
     bool task_first;   /* ... as click_auc, not auc_click (aitm) */
     bool accuracy;     /* ... and the accuracy is called so, not acc (dlrm) */
     bool by_place;     /* ... and the AUC by place is called PAUC (dpin) */
+    bool plain_auc;    /* training of the old kind shows one AUC, in small letters (listwise) */
     /* training: the folder of the checkpoints of batches; a file that gets the values of every
      * batch; NULL: none */
     const char *step_dir, *dump;

@@ -304,6 +304,23 @@ static void put_path(cr_pd *p, const char *key, const char *dir, cr_loc at) {
     cr_buf_clear(&b);
 }
 
+/* The folder of the data, or that of the rows which crank run makes of it. */
+static void put_rows(cr_pd *p, bool infer, const char *key, const char *dir, cr_loc at) {
+    cr_paddle_rows r = p->old ? cr_pd_old_rows(p, p->runner, p->dataset) : cr_pd_rows(p, infer);
+    if (r.kind == CR_ROWS_AS_THEY_ARE)
+        put_path(p, key, dir, at);
+    else if (cr_path_is_dir(r.dir))
+        put_path(p, key, r.dir, at);
+    else if (infer && p->o->part != CR_DIALECT_INFER)
+        return; /* a training needs none */
+    else
+        cr_pd_wrong(p, at, "%s, which lie in '%s' and are not there; 'crank run -m%s' makes them",
+                    r.kind == CR_ROWS_SESSIONS ? "the log of users is read as sessions"
+                    : r.kind == CR_ROWS_LISTS  ? "the model reads lists that are drawn"
+                                               : "the data is read as rows of one file",
+                    r.dir, infer && !p->old ? " ... --infer" : "");
+}
+
 static void old_data(cr_pd *p) {
     cr_pd_map d = p->dataset;
     const char *type = cr_pd_str(p, d, "type", true), *dir = cr_pd_str(p, d, "data_path", true);
@@ -331,24 +348,8 @@ static void old_data(cr_pd *p) {
               "data_config: {batch_size: %lld, drop_remainder: %s}", (long long)p->batch,
               p->sessions ? "false" : "true");
     if (*dir)
-        put_path(p, infers ? "eval_input_path" : "train_input_path", dir,
+        put_rows(p, infers, infers ? "eval_input_path" : "train_input_path", dir,
                  cr_pd_at(p, d, "data_path"));
-}
-
-/* The folder of the data, or that of the rows which crank run makes of it. */
-static void put_rows(cr_pd *p, bool infer, const char *key, const char *dir, cr_loc at) {
-    cr_paddle_rows r = cr_pd_rows(p, infer);
-    if (r.kind == CR_ROWS_AS_THEY_ARE)
-        put_path(p, key, dir, at);
-    else if (cr_path_is_dir(r.dir))
-        put_path(p, key, r.dir, at);
-    else if (infer && p->o->part != CR_DIALECT_INFER)
-        return; /* a training needs none */
-    else
-        cr_pd_wrong(p, at, "%s, which lie in '%s' and are not there; 'crank run -m%s' makes them",
-                    r.kind == CR_ROWS_SESSIONS ? "the log of users is read as sessions"
-                                               : "the data is read as rows of one file",
-                    r.dir, infer ? " ... --infer" : "");
 }
 
 static void new_data(cr_pd *p) {

@@ -8,10 +8,9 @@
  *   paddle_envs.c   all keys in one list, which is printed
  *   paddle_model.c  which model is meant
  *   paddle_rank.c, paddle_tasks.c, paddle_pairs.c, paddle_fgcnn.c, paddle_weighed.c,
- *   paddle_steps.c, paddle_match.c, paddle_recall.c, paddle_news.c, paddle_attend.c  the models
- *   paddle_runs.c   what `crank run` does, one after the other
- *   paddle_servers.c  training with parameter servers
- *   paddle_tables.c   tables with an accessor, and training day by day
+ *   paddle_steps.c, paddle_match.c, paddle_recall.c, paddle_news.c, paddle_attend.c, paddle_lists.c
+ * the models paddle_runs.c   what `crank run` does, one after the other paddle_servers.c  training
+ * with parameter servers paddle_tables.c   tables with an accessor, and training day by day
  *
  * PaddleRec has two kinds of config. The old one (releases 0.1.0 to 1.8.5) lists runners, phases
  * and datasets by name; the new one (2.0.0 and later) has one runner. A file is of the new kind
@@ -146,8 +145,10 @@ const char *cr_pd_all_names(cr_pd *p); /* ids, then dense slots */
 const char *cr_pd_both(cr_pd *p, const char *a, const char *b);
 
 /* ---- paddle_rows.c ---- */
-/* cr_pd_rows tells which rows crank run makes, for a training or an evaluation. */
+/* cr_pd_rows tells which rows crank run makes, for a training or an evaluation of the new kind;
+ * cr_pd_old_rows those of a runner of the old kind. */
 cr_paddle_rows cr_pd_rows(cr_pd *p, bool infer);
+cr_paddle_rows cr_pd_old_rows(cr_pd *p, cr_pd_map runner, cr_pd_map dataset);
 
 /* ---- paddle_servers.c ---- */
 /* cr_pd_servers writes train_config.servers, and finds replicas and merges. */
@@ -219,6 +220,7 @@ void cr_pd_pasted(cr_pd *p);    /* ids, and labels of another file */
 void cr_pd_matrix(cr_pd *p);    /* a matrix of ids, the label last (2.0); feat_idx (1.8.5) */
 void cr_pd_purchases(cr_pd *p); /* click, purchase, and ids of feature_vocabulary */
 void cr_pd_behaviour(cr_pd *p); /* a history of 50 steps with masks, features, price, label */
+void cr_pd_lists(cr_pd *p);     /* drawn lists: label;user;items;place */
 void cr_pd_page(cr_pd *p);      /* clicks with their places on a page; item;category;place;label */
 
 /* ---- the models ---- */
@@ -237,6 +239,9 @@ int64_t cr_pd_matrix_fields(cr_pd *p);
 void cr_pd_escm2(cr_pd *p);
 void cr_pd_dmr(cr_pd *p);
 void cr_pd_dpin(cr_pd *p);
+void cr_pd_listwise(cr_pd *p);
+/* cr_pd_list_sizes reads the sizes of listwise's lists, of which a dataset has so many. */
+cr_paddle_lists cr_pd_list_sizes(cr_pd *p, cr_pd_map dataset);
 void cr_pd_afm(cr_pd *p);
 void cr_pd_pnn(cr_pd *p);
 void cr_pd_fgcnn(cr_pd *p);

@@ -49,6 +49,7 @@ static const char *const idle_dlrm[] = {"distributed_embedding", "sparse_inputs_
 static const char *const idle_din[] = {"distributed_embedding", "use_DataLoader", "is_sparse",
                                        NULL};
 static const char *const idle_dpin[] = {"is_sparse", NULL};
+static const char *const idle_listwise[] = {"batch_size", NULL};
 static const char *const idle_none[] = {NULL};
 static const char *const idle_loader[] = {"distributed_embedding", "use_DataLoader", "is_sparse",
                                           NULL};
@@ -95,6 +96,7 @@ static const cr_pd_model models[] = {
     {"gatenet", cr_pd_criteo, cr_pd_gatenet, idle_slots, "Adam", false, false},
     {"gnn", cr_pd_clicked, cr_pd_gnn, idle_none, NULL, false, false},
     {"gru4rec", cr_pd_sessions, cr_pd_gru4rec, idle_none, NULL, false, false},
+    {"listwise", cr_pd_lists, cr_pd_listwise, idle_listwise, NULL, false, false},
     {"logistic_regression", cr_pd_feat, cr_pd_logistic_regression, idle_feat, "Adam", true, false},
     {"look_alike_recall", cr_pd_seeds, cr_pd_look_alike, idle_none, NULL, true, false},
     {"match_pyramid", cr_pd_texts, cr_pd_match_pyramid, idle_none, "Adam", false, false},
@@ -122,10 +124,9 @@ static const cr_pd_model models[] = {
 #define N_MODELS (sizeof models / sizeof *models)
 
 /* Models of PaddleRec that crank does not have. */
-static const char *const others[] = {"bert4rec", "deeprec", "deepwalk", "dselect_k",        "dsin",
-                                     "ensfm",    "iprec",   "kim",      "listwise",         "maml",
-                                     "metaheac", "mhcn",    "sign",     "textcnn_pretrain", "tisas",
-                                     NULL};
+static const char *const others[] = {
+    "bert4rec", "deeprec", "deepwalk", "dselect_k",        "dsin",  "ensfm", "iprec", "kim", "maml",
+    "metaheac", "mhcn",    "sign",     "textcnn_pretrain", "tisas", NULL};
 
 static const char *next_model(const void *ctx, size_t i) {
     (void)ctx;
@@ -195,6 +196,7 @@ static const cr_pd_model *by_keys(const cr_pd *p) {
         {"naml", "neg_condidate_sample_size", "article_title_size"},
         {"dmr", "main_embedding_size", "cms_segid_size"},
         {"dpin", "max_item", "max_context"},
+        {"listwise", "user_vocab", "item_len"},
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (has(p, rules[i].a) && has(p, rules[i].b)) return by_name(rules[i].model);

@@ -8,6 +8,8 @@
  *                        evaluation, <infer_load_path>/rows/test
  *   naml, fastformer     articles in article.txt, lines that name them in browse.txt: the same
  *   fgcnn                a matrix in HDF5 files: the same
+ *   listwise             drawn lists, without data: <save_checkpoint_path>/rows/train and, for an
+ *                        evaluation, rows/test beside the epochs
  *
  * Which data that is follows from hyper-parameters that these models alone have, because the list
  * of runs is made before the model is known.
@@ -41,6 +43,25 @@ cr_paddle_rows cr_pd_rows(cr_pd *p, bool infer) {
                          r.kind == CR_ROWS_SESSIONS ? "sessions"
                          : infer                    ? "rows/test"
                                                     : "rows/train");
+    return r;
+}
+
+cr_paddle_rows cr_pd_old_rows(cr_pd *p, cr_pd_map runner, cr_pd_map dataset) {
+    cr_paddle_rows r = {0};
+    cr_arena *a = &p->doc->arena;
+    if (!has(p, "user_vocab", "item_len")) return r;
+    bool infer = cr_pd_infers(cr_conf_find_text(runner.map, "class"));
+    const char *dir =
+        cr_pd_str(p, runner, infer ? "init_model_path" : "save_checkpoint_path", false);
+    if (!dir || !*dir) dir = "model_output";
+    /* an evaluation may name one epoch, which is a checkpoint and gets no other files */
+    const char *base = cr_path_base(dir);
+    if (infer &&
+        (strspn(base, "0123456789") == strlen(base) || strncmp(base, "model.ckpt", 10) == 0))
+        dir = cr_path_dir(a, dir);
+    r.kind = CR_ROWS_LISTS;
+    r.lists = cr_pd_list_sizes(p, dataset);
+    r.dir = cr_path_join(a, dir, infer ? "rows/test" : "rows/train");
     return r;
 }
 

@@ -94,6 +94,15 @@ static bool names_given(cr_pd *p, cr_pd_map runner) {
     return true;
 }
 
+/* The rows that the run of a phase reads, where crank run makes them. */
+static cr_paddle_rows old_rows(cr_pd *p, cr_pd_map runner, const char *phase) {
+    cr_pd_map root = {p->in, "the config"};
+    const cr_conf_node *one = cr_pd_item(cr_pd_get(p, root, "phase"), phase);
+    const char *name = one ? cr_conf_find_text(one, "dataset_name") : "";
+    cr_pd_map data = {cr_pd_item(cr_pd_get(p, root, "dataset"), name), "dataset"};
+    return data.map ? cr_pd_old_rows(p, runner, data) : (cr_paddle_rows){0};
+}
+
 static void old_run(cr_pd *p, cr_paddle_run *r, cr_pd_map runner, const char *name,
                     const char *phase) {
     const char *dir;
@@ -104,6 +113,8 @@ static void old_run(cr_pd *p, cr_paddle_run *r, cr_pd_map runner, const char *na
     r->print_interval = cr_pd_int(p, runner, "print_interval", 20, 1, 1000000000);
     r->epochs = cr_pd_int(p, runner, "epochs", 1, 1, 1000000);
     find_questions(p, r, phase);
+    r->rows = old_rows(p, runner, phase);
+    r->plain_auc = r->rows.kind == CR_ROWS_LISTS;
     r->shows_scores = p->hyper.map && cr_conf_find(p->hyper.map, "sentence_left_size") != NULL;
     int64_t batches = cr_pd_int(p, runner, "save_step_interval", -1, -1, 1000000000);
     const char *steps = cr_pd_str(p, runner, "save_step_path", false);

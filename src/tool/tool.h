@@ -181,6 +181,12 @@ CR_CHECKED cr_code cr_paste_labels(const char *raw_dir, const char *out_dir, int
 CR_CHECKED cr_code cr_news_rows(const char *raw_dir, const char *out_dir, const cr_paddle_news *o,
                                 int64_t *rows, int64_t *left_out, cr_err *err);
 
+/* cr_list_rows draws lists of items, each with a user and a label for every item, and writes them
+ * to out_dir/rows.txt, a line per item. Lists of another name are others; the same list of the same
+ * name is always the same. */
+CR_CHECKED cr_code cr_list_rows(const char *out_dir, const char *name, const cr_paddle_lists *o,
+                                int64_t *rows, cr_err *err);
+
 /* cr_matrix_rows writes the rows of the HDF5 files of a folder, matrices of an id for each of
  * `fields` fields and the label, to out_dir/rows.txt, labels in front. */
 CR_CHECKED cr_code cr_matrix_rows(const char *raw_dir, const char *out_dir, int64_t fields,

@@ -19,13 +19,14 @@ from torch.nn import functional as F
 
 from common import DATA, Writer
 from paddle_attend import CASES as ATTENDED
+from paddle_lists import CASES as LISTS
 from paddle_nets import CASES as MATCHED
 from paddle_news import CASES as NEWS
 from paddle_rank import CASES as RANKED
 from paddle_steps import CASES as STEPPED
 from paddle_tasks import CASES as TASKS
 
-CASES = {**ATTENDED, **MATCHED, **NEWS, **RANKED, **STEPPED, **TASKS}
+CASES = {**ATTENDED, **LISTS, **MATCHED, **NEWS, **RANKED, **STEPPED, **TASKS}
 B, STEPS = 16, 10
 CRANK = os.environ.get("CRANK", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "build", "crank"))
 
