@@ -224,7 +224,8 @@ test('why: what features are worth, slices, reliability, scores', async () => {
   assert.strictEqual(await page.locator('[data-figure=reliability] circle').count(), 20)
   assert.strictEqual(await page.locator('[data-figure=scores] rect').count(), 20)
   assert.strictEqual(await page.locator('[data-do=all-units]').count(), 0)
-  await page.locator('#lang').click()
+  await page.locator('#lang').click() // the panel asks the server before it is drawn again
+  await page.waitForFunction(() => document.querySelector('#panel')?.innerText.includes('特征的价值'))
   assert.match(await text(page, '#panel'), /特征的价值[\s\S]*分组评估[\s\S]*可靠性/)
   await page.locator('#theme').click()
   assert.strictEqual(await page.evaluate(() => document.documentElement.dataset.theme), 'dark')
