@@ -8,10 +8,16 @@ tiny_parquet 100
 mock=
 trap 'kill $mock 2>/dev/null || true' EXIT
 brokers() { # brokers PARTITIONS FIRST HOW: a topic with the first messages of train.parquet, 10 rows each; $at is its address
+    listen "$MOCK" train.parquet clicks "$1" 10 "$2" "$3"
+}
+broker() { # broker PARTITIONS: the same with all messages of train.csv, by kafka_broker.py
+    listen python3 "$CLI/../stores/kafka_broker.py" train.csv clicks "$1" 10 INT,BIGINT,BIGINT,STRING,DOUBLE
+}
+listen() { # listen COMMAND...
     rm -f in "$CASE_DIR/mock"
     mkfifo in
     : >"$CASE_DIR/mock"
-    "$MOCK" train.parquet clicks "$1" 10 "$2" "$3" <in >"$CASE_DIR/mock" 2>"$CASE_DIR/mock.err" &
+    "$@" <in >"$CASE_DIR/mock" 2>"$CASE_DIR/mock.err" &
     mock=$!
     exec 5>in
     for _ in $(seq 300); do
