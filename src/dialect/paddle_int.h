@@ -8,9 +8,11 @@
  *   paddle_envs.c   all keys in one list, which is printed
  *   paddle_model.c  which model is meant
  *   paddle_rank.c, paddle_tasks.c, paddle_pairs.c, paddle_fgcnn.c, paddle_weighed.c,
- *   paddle_steps.c, paddle_match.c, paddle_recall.c, paddle_news.c, paddle_attend.c, paddle_lists.c
- * the models paddle_runs.c   what `crank run` does, one after the other paddle_servers.c  training
- * with parameter servers paddle_tables.c   tables with an accessor, and training day by day
+ *   paddle_steps.c, paddle_match.c, paddle_recall.c, paddle_news.c, paddle_attend.c,
+ *   paddle_lists.c  the models
+ *   paddle_runs.c   what `crank run` does, one after the other
+ *   paddle_servers.c  training with parameter servers
+ *   paddle_tables.c   tables with an accessor, and training day by day
  *
  * PaddleRec has two kinds of config. The old one (releases 0.1.0 to 1.8.5) lists runners, phases
  * and datasets by name; the new one (2.0.0 and later) has one runner. A file is of the new kind

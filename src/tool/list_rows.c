@@ -1,8 +1,7 @@
 /*
- * list_rows.c - lists of items that nobody has seen: user, items and a label for each item are
- * drawn, as PaddleRec's reader of listwise does. A list is a function of the seed, the name and its
- * number; a line is label;user;items;here, one for each item of the list, and `here` is 1 at its
- * place.
+ * list_rows.c - made-up lists of items: the user, the items and a label for each item are drawn, as
+ * PaddleRec's reader of listwise does. A list is a function of the seed, the name and its number. A
+ * line is label;user;items;here, one for each item of the list, and `here` is 1 at its place.
  */
 #include "base/buf.h"
 #include "base/file.h"
