@@ -191,15 +191,20 @@ static void pass_over(cr_pd *p, const cr_conf_node *list, const cr_conf_node *bu
         if (list->v[i].val != but) cr_tree_ask_all(&p->use, list->v[i].val);
 }
 
-/* What the Python classes of a runner would do, nobody can know. */
+/* What the Python classes of a runner do is known of two files that PaddleRec ships: one reads the
+ * tree of tdm, the other the weights of init_pretraining_model_path. */
+static bool known_code(const char *path) {
+    const char *name = cr_path_base(path);
+    return strcmp(name, "tdm_startup.py") == 0 || strcmp(name, "finetune_startup.py") == 0;
+}
+
 static void refuse_code(cr_pd *p) {
     static const char *const keys[] = {"trainer_class",      "instance_class_path",
                                        "network_class_path", "startup_class_path",
                                        "runner_class_path",  "terminal_class_path"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const char *path = cr_pd_str(p, p->runner, keys[i], false);
-        /* that of tdm only reads the tree */
-        if (path && strcmp(cr_path_base(path), "tdm_startup.py") != 0)
+        if (path && !known_code(path))
             cr_pd_wrong(p, cr_pd_at(p, p->runner, keys[i]),
                         "%s names Python code, which crank does not run; remove it to run the "
                         "runner as PaddleRec's own classes would",
@@ -233,7 +238,6 @@ static void choose_old(cr_pd *p) {
     cr_pd_idle(p, p->runner, "name");
     cr_pd_idle(p, p->phase, "name");
     cr_pd_idle(p, p->dataset, "name");
-    refuse_code(p);
 }
 
 /* ---- the keys of a runner ---- */
@@ -249,6 +253,20 @@ static void put_init(cr_pd *p, const char *key) {
 static void tell_device(cr_pd *p, const char *key, const char *device) {
     cr_pd_warn(p, cr_pd_at(p, p->runner, key), "%s asks for a %s; crank computes on the CPU", key,
                device);
+}
+
+/* Refuses a key that has a value; how: what is wrong with it, and what to do. */
+static void refuse_given(cr_pd *p, const char *key, const char *how) {
+    const cr_conf_node *v = cr_pd_get(p, p->runner, key);
+    bool none = !v || (v->kind == CR_NODE_SCALAR && (!v->len || strcmp(v->text, "-1") == 0)) ||
+                (v->kind == CR_NODE_LIST && v->n == 0);
+    if (!none) cr_pd_wrong(p, v->at, "%s %s", key, how);
+}
+
+/* Refuses a switch that is on. */
+static void refuse_on(cr_pd *p, const char *key, const char *how) {
+    if (cr_pd_bool(p, p->runner, key, false))
+        cr_pd_wrong(p, cr_pd_at(p, p->runner, key), "%s %s", key, how);
 }
 
 /* Keys of the old kind without an effect here: those of GPUs, of inference models of Paddle, of
@@ -270,10 +288,9 @@ static void old_runner(cr_pd *p) {
                                        "server_num",
                                        "fleet_mode",
                                        "distribute_strategy",
+                                       "init_pretraining_model_path",
                                        "save_step_path",
                                        "runner_result_dump_path"};
-    static const char *const refused[] = {"init_pretraining_model_path",
-                                          "finetuning_aspect_varnames", "load_vars"};
     const char *device = cr_pd_str(p, p->runner, "device", false);
     if (device && strcasecmp(device, "cpu") != 0) tell_device(p, "device", device);
     bool infers = cr_pd_infers(cr_conf_find_text(p->runner.map, "class"));
@@ -291,7 +308,8 @@ static void old_runner(cr_pd *p) {
               "train_config: {num_epochs: %lld, save_checkpoints_epochs: %lld, "
               "log_step_count_steps: %lld, use_tensorboard: false}",
               (long long)epochs, (long long)(every < 1 ? 1 : every), (long long)print);
-    if (!infers) put_init(p, "init_model_path");
+    const char *init = cr_pd_str(p, p->runner, "init_model_path", false);
+    if (!infers) put_init(p, init && *init ? "init_model_path" : "init_pretraining_model_path");
     int64_t batches = cr_pd_int(p, p->runner, "save_step_interval", -1, -1, 1000000000);
     const char *steps = cr_pd_str(p, p->runner, "save_step_path", false);
     if (!infers && batches > 0 && steps && *steps)
@@ -302,11 +320,15 @@ static void old_runner(cr_pd *p) {
                    "save_step_interval has no effect without save_step_path; add it");
     for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
         cr_pd_idle(p, p->runner, idle[i]);
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-        const cr_conf_node *v = cr_pd_get(p, p->runner, refused[i]);
-        if (v && !(v->kind == CR_NODE_SCALAR && (!v->len || strcmp(v->text, "-1") == 0)))
-            cr_pd_wrong(p, v->at, "%s is not in this version of crank; remove it", refused[i]);
-    }
+    refuse_code(p);
+    refuse_given(
+        p, "finetuning_aspect_varnames",
+        "names variables of Paddle, which crank does not have; remove it, and keep a table "
+        "as it is with 'trainable: false' of its feature, other parameters with "
+        "part_optimizers");
+    refuse_given(p, "load_vars",
+                 "names variables of Paddle, which crank does not have; remove it, and give the "
+                 "weights to begin with as init_model_path");
 }
 
 static void new_runner(cr_pd *p) {
@@ -349,8 +371,6 @@ static void new_runner(cr_pd *p) {
                                        "infer_reader_type",
                                        "infer_thread_num",
                                        "batches_per_epoch"};
-    static const char *const refused[] = {"use_save_data", "need_dump", "with_coordinator",
-                                          "use_out_vec"};
     static const char *const devices[] = {"use_gpu", "use_xpu", "use_npu"};
     for (int i = 0; i < 3; i++)
         if (cr_pd_bool(p, p->runner, devices[i], false)) tell_device(p, devices[i], devices[i] + 4);
@@ -385,10 +405,20 @@ static void new_runner(cr_pd *p) {
                   "train_config: {warmup_model_path: %s}", cr_pd_names(p, &warm, 1));
     for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
         cr_pd_idle(p, p->runner, idle[i]);
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        if (cr_pd_bool(p, p->runner, refused[i], false))
-            cr_pd_wrong(p, cr_pd_at(p, p->runner, refused[i]),
-                        "%s is not in this version of crank; remove it", refused[i]);
+    refuse_on(p, "need_dump",
+              "writes variables of Paddle for each row, which crank does not have; remove it, and "
+              "take 'crank predict' for a score per row");
+    refuse_on(
+        p, "use_save_data",
+        "writes variables of Paddle for the last batch, which crank does not have; remove it, "
+        "and take 'crank predict' for a score per row");
+    refuse_on(
+        p, "use_out_vec",
+        "takes the first vectors of the tree from out_vec_path; remove it, and give the weights "
+        "to begin with as model_init_path");
+    refuse_on(p, "with_coordinator",
+              "is for training by several owners of data, which crank does not have; remove it to "
+              "train with servers and workers");
 }
 
 /* ---- the optimizer ---- */

@@ -116,6 +116,7 @@ static const cr_pd_model models[] = {
     {"tagspace", cr_pd_tagged, cr_pd_tagspace, idle_none, NULL, false, false},
     {"tdm", cr_pd_tree, cr_pd_tdm, idle_none, NULL, false, false},
     {"textcnn", cr_pd_words, cr_pd_textcnn, idle_loader, NULL, false, false},
+    {"textcnn_pretrain", cr_pd_words, cr_pd_textcnn, idle_loader, NULL, false, false},
     {"wide_deep", cr_pd_criteo, cr_pd_wide_deep, idle_slots, "Adam", false, false},
     {"word2vec", cr_pd_skip_gram, cr_pd_word2vec, idle_none, NULL, false, false},
     {"xdeepfm", cr_pd_criteo, cr_pd_xdeepfm, idle_xdeepfm, "Adam", false, false},
@@ -124,9 +125,9 @@ static const cr_pd_model models[] = {
 #define N_MODELS (sizeof models / sizeof *models)
 
 /* Models of PaddleRec that crank does not have. */
-static const char *const others[] = {
-    "bert4rec", "deeprec", "deepwalk", "dselect_k",        "dsin",  "ensfm", "iprec", "kim", "maml",
-    "metaheac", "mhcn",    "sign",     "textcnn_pretrain", "tisas", NULL};
+static const char *const others[] = {"bert4rec", "deeprec", "deepwalk", "dselect_k", "dsin",
+                                     "ensfm",    "iprec",   "kim",      "maml",      "metaheac",
+                                     "mhcn",     "sign",    "tisas",    NULL};
 
 static const char *next_model(const void *ctx, size_t i) {
     (void)ctx;

@@ -244,11 +244,14 @@ void cr_pd_words(cr_pd *p) {
               (long long)n);
 }
 
+/* The sizes of textcnn_pretrain stand in its Python file; a config may give others. */
 void cr_pd_textcnn(cr_pd *p) {
-    int64_t words = cr_pd_int(p, p->hyper, "dict_dim", CR_PD_REQUIRED, 2, MAX_ROWS);
-    int64_t dim = cr_pd_int(p, p->hyper, "emb_dim", CR_PD_REQUIRED, 1, 65536);
-    int64_t filters = cr_pd_int(p, p->hyper, "cnn_dim", CR_PD_REQUIRED, 1, 65536);
-    int64_t hid = cr_pd_int(p, p->hyper, "hid_dim", CR_PD_REQUIRED, 1, 65536);
+    bool sized = strcmp(p->model->name, "textcnn_pretrain") == 0;
+    int64_t words =
+        cr_pd_int(p, p->hyper, "dict_dim", sized ? 2000001 : CR_PD_REQUIRED, 2, MAX_ROWS);
+    int64_t dim = cr_pd_int(p, p->hyper, "emb_dim", sized ? 128 : CR_PD_REQUIRED, 1, 65536);
+    int64_t filters = cr_pd_int(p, p->hyper, "cnn_dim", sized ? 128 : CR_PD_REQUIRED, 1, 65536);
+    int64_t hid = cr_pd_int(p, p->hyper, "hid_dim", sized ? 96 : CR_PD_REQUIRED, 1, 65536);
     int64_t classes = cr_pd_int(p, p->hyper, "class_dim", 2, 2, 65536);
     id_column(p, true, "words", words, dim, "word_emb", xavier);
     cr_buf b;

@@ -194,7 +194,8 @@ void cr_pd_daily(cr_pd *p, const char *dir) {
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         if (cr_pd_bool(p, r, refused[i], false))
             cr_pd_wrong(p, cr_pd_at(p, r, refused[i]),
-                        "%s is not in this version of crank; crank predict writes a score per line",
+                        "%s writes variables of Paddle for each row, which crank does not have; "
+                        "remove it, and take 'crank predict' for a score per row",
                         refused[i]);
     if (cr_pd_bool(p, p->hyper, "adam_d2sum", false))
         cr_pd_note(
