@@ -73,6 +73,20 @@ static const char *find_workspace(cr_pd *p, const char *text, cr_loc at) {
     return path;
 }
 
+/* Runners, phases and datasets are found by their names. PaddleRec mixes the keys of two that have
+ * the same one. */
+static void check_names(cr_pd *p, const char *key) {
+    const cr_conf_node *list = cr_pd_get(p, (cr_pd_map){p->in, "the config"}, key);
+    for (size_t i = 0; list && list->kind == CR_NODE_LIST && i < list->n; i++) {
+        const cr_conf_node *v = list->v[i].val;
+        const char *name = v->kind == CR_NODE_MAP ? cr_conf_find_text(v, "name") : "";
+        const cr_conf_node *first = *name ? cr_pd_item(list, name) : v;
+        if (first != v)
+            cr_pd_wrong(p, v->at, "another %s, on line %d, is called '%s', too; rename one of them",
+                        key, first->at.line, name);
+    }
+}
+
 cr_code cr_pd_open(cr_pd *p, cr_conf_doc *doc, const cr_dialect_opts *o, cr_diag *diag) {
     static const cr_dialect_opts none = {0};
     *p = (cr_pd){.doc = doc, .path = doc->path, .diag = diag, .o = o ? o : &none, .in = doc->root};
@@ -98,6 +112,9 @@ cr_code cr_pd_open(cr_pd *p, cr_conf_doc *doc, const cr_dialect_opts *o, cr_diag
         return diag->n_errors > errors ? CR_ECONF : CR_OK;
     }
     cr_pd_idle(p, root, "debug"); /* timing per operator */
+    check_names(p, "runner");
+    check_names(p, "phase");
+    check_names(p, "dataset");
     const char *workspace = cr_pd_str(p, root, "workspace", true);
     if (*workspace) {
         p->workspace = find_workspace(p, workspace, cr_pd_at(p, root, "workspace"));

@@ -65,6 +65,11 @@ static const char *next_key(const void *ctx, size_t i) {
     return i < map->n ? map->v[i].key : NULL;
 }
 
+/* The name of a key with that of its map; the keys at the top stand alone. */
+static const char *full_name(cr_pd *p, cr_pd_map m, const char *key) {
+    return m.map == p->in ? key : cr_arena_printf(&p->doc->arena, "%s.%s", m.name, key);
+}
+
 /* A key that is nearly the missing one is most likely meant; the user finds it at its place. */
 static void missing(cr_pd *p, cr_pd_map m, const char *key) {
     bool is_map = m.map && m.map->kind == CR_NODE_MAP;
@@ -72,7 +77,7 @@ static void missing(cr_pd *p, cr_pd_map m, const char *key) {
     cr_loc at = m.map ? m.map->at : p->in->at;
     for (size_t i = 0; near && i < m.map->n; i++)
         if (strcmp(m.map->v[i].key, near) == 0) at = m.map->v[i].at;
-    cr_pd_wrong(p, at, "%s.%s is not given%s%s; %s%s%s", m.name, key,
+    cr_pd_wrong(p, at, "%s is not given%s%s; %s%s%s", full_name(p, m, key),
                 p->model && m.map == p->hyper.map ? ", and the model needs it: " : "",
                 p->model && m.map == p->hyper.map ? p->model->name : "", near ? "is '" : "add it",
                 near ? near : "", near ? "' meant to be it?" : "");
@@ -82,7 +87,7 @@ static void missing(cr_pd *p, cr_pd_map m, const char *key) {
 static const cr_conf_node *scalar(cr_pd *p, cr_pd_map m, const char *key, const char *what) {
     const cr_conf_node *v = cr_pd_get(p, m, key);
     if (v && v->kind != CR_NODE_SCALAR) {
-        cr_pd_wrong(p, v->at, "%s.%s is %s and must be %s", m.name, key,
+        cr_pd_wrong(p, v->at, "%s is %s and must be %s", full_name(p, m, key),
                     v->kind == CR_NODE_LIST ? "a list" : "a mapping", what);
         return NULL;
     }
@@ -235,8 +240,8 @@ static cr_conf_node *find_path(const cr_conf_node *root, const char *key, size_t
 static void set_one(cr_pd *p, const char *word) {
     const char *eq = strchr(word, '=');
     cr_loc at = {cr_arena_printf(&p->doc->arena, "-o '%s'", word), 0, 0};
-    if (!eq || eq == word || strchr(eq + 1, '=')) {
-        cr_pd_wrong(p, at, "an edit is one key, one '=' and a value; write -o runner.epochs=2");
+    if (!eq || eq == word) {
+        cr_pd_wrong(p, at, "an edit is a key, '=' and a value; write -o runner.epochs=2");
         return;
     }
     cr_conf_node *in;

@@ -177,7 +177,7 @@ static int words(cr_pd *p, const char *text, const char ***out) {
 /* Reads name:13 or name:[3,4]. */
 static bool dense_slot(cr_pd *p, const char *word, cr_pd_dense *out) {
     const char *colon = strchr(word, ':');
-    if (!colon || colon == word) return false;
+    if (!colon || colon == word || !strpbrk(colon, "0123456789")) return false;
     out->name = cr_arena_strndup(&p->doc->arena, word, (size_t)(colon - word));
     out->width = 1;
     for (const char *s = colon + 1; *s;) {
@@ -204,9 +204,12 @@ static bool listed_slots(cr_pd *p) {
     int n_ids = words(p, sparse ? sparse : "", &ids), n = words(p, dense ? dense : "", &names);
     p->dense = CR_NEW_N(&p->doc->arena, cr_pd_dense, n + 1);
     for (int i = 0; i < n; i++)
-        if (!dense_slot(p, names[i], &p->dense[i]))
+        if (!dense_slot(p, names[i], &p->dense[i])) {
             cr_pd_wrong(p, at, "dense_slots: '%.60s' is not name:width, such as dense_var:13",
                         names[i]);
+            p->dense[i] = (cr_pd_dense){names[i], 1};
+            p->width_unknown = true;
+        }
     p->n_dense = n;
     if (n_ids == 0) {
         cr_pd_wrong(p, cr_pd_at(p, p->dataset, "sparse_slots"),
@@ -234,7 +237,11 @@ static void collect(cr_pd *p, const char *dir, bool deep, bool folders, int dept
     size_t n;
     cr_err err;
     bool files = false;
-    if (depth > MAX_DEPTH || cr_list_dir(&p->doc->arena, dir, &names, &n, &err) != CR_OK) return;
+    if (depth > MAX_DEPTH) return;
+    if (cr_list_dir(&p->doc->arena, dir, &names, &n, &err) != CR_OK) {
+        cr_pd_wrong(p, err.at, "%s", err.msg);
+        return;
+    }
     for (size_t i = 0; i < n; i++) {
         if (names[i][0] == '.') continue; /* PaddleRec leaves hidden files out, too */
         const char *path = cr_path_join(&p->doc->arena, dir, names[i]);
@@ -296,8 +303,11 @@ static void put_path(cr_pd *p, const char *key, const char *dir, cr_loc at) {
     else if (!cr_path_is_dir(dir))
         cr_pd_wrong(p, at, "'%s' is not a folder; name the folder of the data files", dir);
     else {
+        size_t errors = p->diag->n_errors;
         collect(p, dir, p->old, slots, 0, &b);
-        if (b.n == 0) cr_pd_wrong(p, at, "the folder '%s' holds no files", dir);
+        if (b.n == 0 && p->diag->n_errors == errors)
+            cr_pd_wrong(p, at, "the folder '%s' holds no files; name the folder of the data files",
+                        dir);
         const char *list = b.data;
         cr_pd_put(p, at, "%s: %s", key, cr_pd_names(p, &list, 1));
     }

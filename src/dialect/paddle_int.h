@@ -76,6 +76,7 @@ struct cr_pd {
     bool weighted; /* they are ids with weights */
     cr_pd_dense *dense;
     int n_dense;
+    bool width_unknown; /* a dense slot was told as wrong, so their widths say nothing */
     const char *padding;   /* of missing ids */
     bool apart;            /* lines of training and of evaluation have other columns */
     int64_t decay_rows;    /* decay_steps counts epochs of so many rows; 0: steps */

@@ -204,20 +204,38 @@ static const cr_pd_model *by_keys(const cr_pd *p) {
     return NULL;
 }
 
+/* The names of all models, with commas. */
+static const char *all_names(cr_arena *a) {
+    cr_buf b;
+    cr_buf_init(&b);
+    for (size_t i = 0; i < N_MODELS; i++)
+        cr_buf_printf(&b, "%s%s", i ? ", " : "", models[i].name);
+    const char *out = cr_arena_strdup(a, b.data);
+    cr_buf_clear(&b);
+    return out;
+}
+
+/* A model that is named outright. */
+static const cr_pd_model *by_word(cr_pd *p, const char *word, cr_loc at) {
+    const char *name = folded(&p->doc->arena, word, strlen(word));
+    const char *near = by_name(name) ? NULL : cr_nearest(name, next_model, NULL);
+    if (by_name(name)) return by_name(name);
+    if (near)
+        cr_pd_wrong(p, at, "crank has no model '%s' of PaddleRec; did you mean '%s'?", word, near);
+    else
+        cr_pd_wrong(p, at, "crank has no model '%s' of PaddleRec; known are %s", word,
+                    all_names(&p->doc->arena));
+    return NULL;
+}
+
 const cr_pd_model *cr_pd_find(cr_pd *p) {
     cr_arena *a = &p->doc->arena;
     const char *file = p->old ? cr_pd_str(p, p->phase, "model", true) : NULL, *tried[3] = {0};
     int n = 0;
     p->model_at = p->old ? cr_pd_at(p, p->phase, "model") : p->in->at;
     if (p->hyper.map) p->model_at = p->hyper.map->at;
-    if (file && strncmp(file, "builtin:", 8) == 0) {
-        const char *name = folded(a, file + 8, strlen(file + 8));
-        const char *near = by_name(name) ? NULL : cr_nearest(name, next_model, NULL);
-        if (by_name(name)) return by_name(name);
-        cr_pd_wrong(p, cr_pd_at(p, p->phase, "model"), "crank has no model '%s' of PaddleRec%s%s%s",
-                    file + 8, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-        return NULL;
-    }
+    if (file && strncmp(file, "builtin:", 8) == 0)
+        return by_word(p, file + 8, cr_pd_at(p, p->phase, "model"));
     if (file) tried[n++] = last_folder(p, cr_path_dir(a, file));
     if (p->workspace) tried[n++] = last_folder(p, p->workspace);
     tried[n++] = last_folder(p, cr_path_dir(a, p->path));
@@ -243,17 +261,12 @@ const cr_pd_model *cr_pd_find(cr_pd *p) {
                    m->name);
         return m;
     }
-    cr_buf b;
-    cr_buf_init(&b);
-    for (size_t i = 0; i < N_MODELS; i++)
-        cr_buf_printf(&b, "%s%s", i ? ", " : "", models[i].name);
     cr_pd_wrong(p, p->model_at,
                 "neither the folder '%s' nor the hyper-parameters tell which model is meant, and "
                 "crank runs no Python; %s, or build the model from blocks "
                 "(docs/guide/own_models.md). Known are %s",
                 tried[0],
                 p->old ? "write phase.model: builtin:NAME" : "put the config into a folder NAME",
-                b.data);
-    cr_buf_clear(&b);
+                all_names(a));
     return NULL;
 }

@@ -45,7 +45,7 @@ void cr_pd_check_dense(cr_pd *p) {
     for (int i = 0; i < p->n_dense; i++)
         sum += p->dense[i].width;
     int64_t said = cr_pd_int(p, p->hyper, "dense_input_dim", sum, 0, 1000000);
-    if (said != sum)
+    if (said != sum && !p->width_unknown)
         cr_pd_wrong(p, cr_pd_at(p, p->hyper, "dense_input_dim"),
                     "dense_input_dim is %lld, and the dense slots have %lld numbers; make them "
                     "equal",

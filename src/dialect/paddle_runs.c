@@ -153,6 +153,9 @@ static void old_runs(cr_pd *p, cr_paddle_run **out, int *n) {
         return;
     }
     size_t n_modes = mode->kind == CR_NODE_LIST ? mode->n : 1;
+    if (n_modes == 0)
+        cr_pd_wrong(p, mode->at,
+                    "mode is an empty list, so nothing would run; name a runner in it");
     *out = CR_NEW_N(&p->doc->arena, cr_paddle_run, n_modes * 64 + 1);
     for (size_t i = 0; i < n_modes; i++) {
         const cr_conf_node *w = mode->kind == CR_NODE_LIST ? mode->v[i].val : mode;
@@ -166,6 +169,10 @@ static void old_runs(cr_pd *p, cr_paddle_run **out, int *n) {
         if (!check_class(p, runner, name)) continue;
         int k;
         const char **phases = cr_pd_phases_of(p, runner, &k);
+        if (k == 0)
+            cr_pd_wrong(p, cr_pd_at(p, runner, "phases"),
+                        "runner '%s' has no phase, so it would do nothing; name one in phases",
+                        name);
         if (k > 1 && !cr_pd_infers(cr_conf_find_text(runner.map, "class")))
             cr_pd_wrong(p, runner.map->at,
                         "runner '%s' trains %d phases, each a model of its own, into one folder; "

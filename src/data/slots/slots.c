@@ -224,21 +224,42 @@ static const char *unread(cr_source *s, const look *l) {
     return n > SHOWN ? cr_arena_printf(&s->arena, "%s and %d more", text, n - SHOWN) : text;
 }
 
+/* The slot of a wanted column as the lines name it. */
+static const char *slot_of(const cr_source *s, int i) {
+    const cr_slot *f = &s->slots->v[s->slots->col[i]];
+    return f->weights >= 0 ? s->slots->v[f->weights].name : f->name;
+}
+
+/* Counts the other columns that are made of the same slot; -1: one before this is. */
+static int sharers(const cr_source *s, int i) {
+    int n = 0;
+    for (int k = 0; k < s->n_want; k++) {
+        if (k == i || strcmp(slot_of(s, k), slot_of(s, i)) != 0) continue;
+        if (k < i) return -1;
+        n++;
+    }
+    return n;
+}
+
 static void tell_look(cr_source *s, const look *l, const char *path, cr_diag *diag) {
     const char *others = unread(s, l);
     bool told = false;
     for (int i = 0; i < s->n_want; i++) {
         const cr_want *w = &s->want[i];
         const cr_slot *f = &s->slots->v[s->slots->col[i]];
-        const char *name = f->weights >= 0 ? s->slots->v[f->weights].name : f->name;
+        const char *name = slot_of(s, i);
+        char more[40] = "";
         bool column = false;
         for (int k = 0; k < s->slots->n_columns; k++)
             column |= s->slots->columns[k] == s->slots->col[i];
         if (column || f->draw || cr_map_get(&l->seen, name, strlen(name), 0) > 0) continue;
+        int n = sharers(s, i);
+        if (n < 0) continue;
+        if (n > 0) snprintf(more, sizeof more, " and %d more", n);
         cr_diag_add(diag, CR_SEV_WARN, CR_EDATA, w->at,
-                    "slot '%s', which %s needs, does not occur in the first %lld line%s of %s, so "
-                    "that all of them get its default; %s%s",
-                    name, w->why ? w->why : "the config", (long long)l->lines,
+                    "slot '%s', which %s%s need%s, does not occur in the first %lld line%s of %s, "
+                    "so that all of them get its default; %s%s",
+                    name, w->why ? w->why : "the config", more, n ? "" : "s", (long long)l->lines,
                     l->lines == 1 ? "" : "s", path,
                     others ? "slots that occur and are not read: " : "check the name and the file",
                     others ? others : "");

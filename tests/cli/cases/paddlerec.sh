@@ -319,7 +319,7 @@ ends 2
 has_err "models/bert4rec/config.yaml:...: the model 'bert4rec' of PaddleRec is not in this version of crank; build it from blocks ..."
 run crank run -m models/dnn/config.yaml -o runner.epochs
 ends 2
-has_err "-o 'runner.epochs': an edit is one key, one '=' and a value; write -o runner.epochs=2"
+has_err "-o 'runner.epochs': an edit is a key, '=' and a value; write -o runner.epochs=2"
 run crank run -m models/dnn/config.yaml -o hyper_parameters.fc_sizes=3
 ends 2
 has_err "-o 'hyper_parameters.fc_sizes=3': 'hyper_parameters.fc_sizes' is a list, which -o cannot change; change it in the file"
