@@ -29,7 +29,7 @@
 #include "tool/tool.h"
 
 typedef struct args {
-    const char *model, *backend, *compat;
+    const char *model, *backend, *builtin, *compat;
     cr_opt_list opt;
     int64_t threads, top_n;
     bool infer, to_static, continue_train, bf16;
@@ -48,6 +48,8 @@ static const cr_opt opts[] = {
     CR_OPT_BOOL(args, to_static, 0,
                 "export the checkpoint of model_init_path, as tools/to_static.py does"),
     CR_OPT_BOOL(args, bf16, 0, "train_config.mixed_precision: BF16, as -bf16 True of PaddleRec"),
+    CR_OPT_STR(args, builtin, 0, "NAME", "the folder's",
+               "the model, where the name of the folder does not tell it: deepfm"),
     CR_OPT_STR(args, compat, 0, "NAME", "none",
                "paddlerec: the models as PaddleRec ships them, with their mistakes"),
     CR_OPT_INT(args, top_n, "N", "50", NULL, 1, 10000,
@@ -118,6 +120,7 @@ static cr_config_opts config_of(cr_ui *ui, const args *a, const cr_paddle_run *r
                         .dialect = {.part = r->infer ? CR_DIALECT_INFER : CR_DIALECT_TRAIN,
                                     .runner = r->runner,
                                     .phase = r->phase,
+                                    .model = a->builtin,
                                     .compat = a->compat != NULL,
                                     .servers = has_servers(ui),
                                     .set = a->opt.v,
@@ -436,6 +439,7 @@ static cr_code launch(cr_ui *ui, const args *a, const cr_paddle_run *r) {
     add_word(ui, "--model", a->model);
     for (int i = 0; i < a->opt.n; i++)
         add_word(ui, "--opt", a->opt.v[i]);
+    if (a->builtin) add_word(ui, "--builtin", a->builtin);
     if (a->compat) add_word(ui, "--compat", a->compat);
     if (a->infer) add_word(ui, "--infer", NULL);
     if (a->bf16) add_word(ui, "--bf16", NULL);
@@ -450,6 +454,19 @@ static cr_code launch(cr_ui *ui, const args *a, const cr_paddle_run *r) {
 
 /* Goes on as `crank submit`. */
 static cr_code submit(cr_ui *ui, const args *a) {
+    const char *flag = a->compat           ? "--compat"
+                       : a->builtin        ? "--builtin"
+                       : a->infer          ? "--infer"
+                       : a->to_static      ? "--to_static"
+                       : a->bf16           ? "--bf16"
+                       : a->threads        ? "--threads"
+                       : a->continue_train ? "--continue_train"
+                                           : NULL;
+    if (flag)
+        return cr_ui_wrong(ui,
+                           "%s does not reach the nodes of a cluster; write it into args, with "
+                           "PaddleCloud into start_cmd, of %s",
+                           flag, a->backend);
     if (a->opt.n)
         return cr_ui_wrong(ui, "-o %s does not reach the nodes of a cluster; edit %s", a->opt.v[0],
                            a->model);

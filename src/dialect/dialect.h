@@ -20,6 +20,7 @@ typedef enum cr_dialect_part {
 typedef struct cr_dialect_opts {
     cr_dialect_part part;
     const char *runner, *phase; /* PaddleRec: which of them; NULL: the first that fits */
+    const char *model;          /* PaddleRec: its name; NULL: folder and keys tell it */
     bool compat;                /* the model as the other program ships it, with its mistakes */
     bool servers;               /* the run has parameter servers */
     bool elsewhere;             /* the data is on other machines: its folders need not be here */

@@ -104,6 +104,9 @@ cr_code cr_pd_open(cr_pd *p, cr_conf_doc *doc, const cr_dialect_opts *o, cr_diag
     }
     p->optimizer = (cr_pd_map){cr_pd_get(p, p->hyper, "optimizer"), "hyper_parameters.optimizer"};
     if (!p->old) {
+        /* PaddleRec puts the folder of the config there, and -o may name another */
+        const char *dir = cr_pd_str(p, root, "config_abs_dir", false);
+        if (dir) p->path = cr_path_join(&doc->arena, dir, cr_path_base(doc->path));
         p->runner = p->dataset = (cr_pd_map){runner, "runner"};
         if (!runner || runner->kind != CR_NODE_MAP)
             cr_pd_wrong(p, p->in->at,
@@ -655,6 +658,29 @@ static cr_code paddle_rewrite(cr_conf_doc *doc, const cr_conf_entry *sign, const
     }
     cr_pd_close(&p);
     return diag->n_errors > errors ? CR_ECONF : CR_OK;
+}
+
+const char *cr_paddle_model(const char *path, const cr_dialect_opts *o, cr_arena *a, bool *named) {
+    cr_conf_doc doc;
+    cr_diag unheard; /* whoever runs the config tells what is wrong */
+    cr_pd p;
+    const char *name = NULL;
+    *named = false;
+    cr_conf_doc_init(&doc);
+    cr_diag_init(&unheard);
+    doc.last_counts = cr_paddle_last_counts;
+    if (cr_conf_load(&doc, path, &unheard) == CR_OK && cr_conf_find(doc.root, "runner")) {
+        cr_code code = cr_pd_open(&p, &doc, o, &unheard);
+        if (code == CR_OK && p.old) choose_old(&p);
+        if (unheard.n_errors == 0) p.model = cr_pd_find(&p);
+        if (p.model) name = cr_arena_strdup(a, p.model->name);
+        if (p.phase.map)
+            *named = strncmp(cr_conf_find_text(p.phase.map, "model"), "builtin:", 8) == 0;
+        cr_pd_close(&p);
+    }
+    cr_diag_clear(&unheard);
+    cr_conf_doc_clear(&doc);
+    return name;
 }
 
 const cr_dialect cr_dialect_paddle = {

@@ -87,5 +87,9 @@ typedef struct cr_paddle_run {
  * training. *n is 0 after mistakes, and when the file is of another program. Memory is from a. */
 CR_CHECKED cr_code cr_paddle_runs(const char *path, const cr_dialect_opts *o, bool infer,
                                   cr_arena *a, cr_paddle_run **out, int *n, cr_diag *diag);
+/* cr_paddle_model returns the name of the model that a config means, for the runner and phase of o;
+ * NULL: it cannot be told. *named: the config says it outright, so that it is known wherever the
+ * file lies. */
+const char *cr_paddle_model(const char *path, const cr_dialect_opts *o, cr_arena *a, bool *named);
 
 #endif

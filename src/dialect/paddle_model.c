@@ -228,12 +228,34 @@ static const cr_pd_model *by_word(cr_pd *p, const char *word, cr_loc at) {
     return NULL;
 }
 
+/* Slots or a reader that only one model has: dnn of 1.8.5 alone lists the label and 26 ids, and
+ * these readers belong to one model of 2.0 each. */
+static const cr_pd_model *by_data(const cr_pd *p) {
+    static const char *const readers[][2] = {
+        {"amazon_reader", "bst"},          {"avazu_reader", "flen"},
+        {"dien_reader", "dien"},           {"dinReader", "din"},
+        {"letor_reader", "match_pyramid"}, {"word2vec_reader", "word2vec"},
+    };
+    if (!p->dataset.map || p->dataset.map->kind != CR_NODE_MAP) return NULL;
+    const char *slots = cr_conf_find_text(p->dataset.map, "sparse_slots");
+    const char *reader = cr_conf_find_text(p->dataset.map, "train_reader_path");
+    int n = 0;
+    for (const char *s = slots + strspn(slots, " "); *s; s += strspn(s, " "), n++)
+        s += strcspn(s, " ");
+    if (p->old && n == 27 && has(p, "fc_sizes") && has(p, "sparse_feature_dim"))
+        return by_name("dnn");
+    for (size_t i = 0; !p->old && i < sizeof readers / sizeof *readers; i++)
+        if (strcmp(readers[i][0], reader) == 0) return by_name(readers[i][1]);
+    return NULL;
+}
+
 const cr_pd_model *cr_pd_find(cr_pd *p) {
     cr_arena *a = &p->doc->arena;
     const char *file = p->old ? cr_pd_str(p, p->phase, "model", true) : NULL, *tried[3] = {0};
     int n = 0;
     p->model_at = p->old ? cr_pd_at(p, p->phase, "model") : p->in->at;
     if (p->hyper.map) p->model_at = p->hyper.map->at;
+    if (p->o->model) return by_word(p, p->o->model, (cr_loc){"--builtin", 0, 0});
     if (file && strncmp(file, "builtin:", 8) == 0)
         return by_word(p, file + 8, cr_pd_at(p, p->phase, "model"));
     if (file) tried[n++] = last_folder(p, cr_path_dir(a, file));
@@ -254,11 +276,13 @@ const cr_pd_model *cr_pd_find(cr_pd *p) {
                 return NULL;
             }
     const cr_pd_model *m = by_keys(p);
+    bool keys = m != NULL;
+    if (!m) m = by_data(p);
     if (m) {
         cr_pd_note(p, p->model_at,
-                   "the hyper-parameters are those of PaddleRec's %s, so that is the model; write "
-                   "phase.model: builtin:NAME for another",
-                   m->name);
+                   "the %s are those of PaddleRec's %s, so that is the model; --builtin NAME takes "
+                   "another",
+                   keys ? "hyper-parameters" : "data and hyper-parameters", m->name);
         return m;
     }
     cr_pd_wrong(p, p->model_at,
@@ -266,7 +290,8 @@ const cr_pd_model *cr_pd_find(cr_pd *p) {
                 "crank runs no Python; %s, or build the model from blocks "
                 "(docs/guide/own_models.md). Known are %s",
                 tried[0],
-                p->old ? "write phase.model: builtin:NAME" : "put the config into a folder NAME",
+                p->old ? "add --builtin NAME, or write phase.model: builtin:NAME"
+                       : "add --builtin NAME, or put the config into a folder NAME",
                 all_names(a));
     return NULL;
 }

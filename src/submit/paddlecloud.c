@@ -160,6 +160,16 @@ static void check_data(cr_submit *s, bool mpi) {
     }
 }
 
+/* All files of a job lie in one folder of a node. */
+static void check_workspace(cr_submit *s) {
+    const char *path = cr_conf_find_text(s->conf.root, "workspace");
+    if (strcmp(path, ".") != 0 && strcmp(path, "./") != 0 && path[0] != '/')
+        cr_submit_warn(s, at_key(s->conf.root, "workspace"),
+                       "the nodes have the files of the job in one folder and no folder '%s'; "
+                       "write workspace: \"./\"",
+                       cr_shown(s->a, path));
+}
+
 /* Ranks save together, into a folder that all of them see; in an MPI job the first node writes for
  * all. */
 static void check_output(cr_submit *s, const cr_cloud_keys *k, const cr_conf_node *r) {
@@ -212,6 +222,7 @@ static void check_mode(cr_submit *s, cr_cloud_keys *k) {
                         "the runner's class is '%s', and a job of a cluster has class: "
                         "cluster_train%s",
                         cr_shown(s->a, class), single ? ", or train with one trainer" : "");
+    check_workspace(s);
     check_data(s, mpi);
     check_output(s, k, r);
 }
@@ -348,8 +359,14 @@ static void check_start(cr_submit *s, cr_cloud_keys *k) {
                                        (long long)k->submit->k8s_gpu_card, s->config_name)
                      : cr_arena_printf(s->a, "run -m %s", s->config_name);
         start = cr_arena_printf(s->a, "%s %s", crank, start);
-    } else if (strncmp(start, "python", 6) == 0) {
-        start = cr_arena_printf(s->a, "%s %s", crank, start);
+        if (s->model) start = cr_arena_printf(s->a, "%s --builtin %s", start, s->model);
+    } else {
+        if (strncmp(start, "python", 6) == 0) start = cr_arena_printf(s->a, "%s %s", crank, start);
+        if (s->model && !strstr(start, "--builtin"))
+            cr_submit_warn(s, cr_conf_at(k->submit, "start_cmd"),
+                           "the nodes do not have the folder whose name says that the model is %s; "
+                           "add --builtin %s to start_cmd, or write phase.model: builtin:%s",
+                           s->model, s->model, s->model);
     }
     if (!start[strspn(start, " \t")])
         cr_submit_wrong(s, cr_conf_at(k->submit, "start_cmd"),

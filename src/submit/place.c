@@ -6,9 +6,11 @@
  * ranks of its node, finds its number in the platform's variables, and starts ranks again after
  * a fault. With --continue_train the same line serves for the first start and for every later one.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
+#include "base/fs.h"
 #include "base/shown.h"
 #include "submit/submit_int.h"
 
@@ -153,6 +155,17 @@ const char *cr_place_words(cr_submit *s, const char *base) {
     add(s, &b, s->paddle ? "run" : "train");
     if (s->paddle) add(s, &b, "-m");
     add(s, &b, config);
+    if (s->model) {
+        add(s, &b, "--builtin");
+        add(s, &b, s->model);
+    }
+    if (s->paddle_new) {
+        const char *dir = cr_path_dir(s->a, s->o->config.path);
+        char *real = s->data_here ? cr_store_of(dir)->real(dir) : NULL;
+        add(s, &b, "-o");
+        add(s, &b, cr_arena_printf(s->a, "config_abs_dir=%s", real ? real : dir));
+        free(real);
+    }
     if (*p->model_dir && !s->paddle) {
         add(s, &b, "--model_dir");
         add(s, &b, p->model_dir);

@@ -21,6 +21,7 @@
 #include "base/shown.h"
 #include "base/stop.h"
 #include "dialect/list.h"
+#include "dialect/paddle.h"
 #include "submit/list.h"
 
 #define MOST_NAME 200 /* bytes of a job's name: a date and .json follow it in names of files */
@@ -145,11 +146,33 @@ static bool read_backend(cr_submit *s) {
     return s->keys != NULL;
 }
 
+/* PaddleRec's models are found by the names of their folders, which the folder of a job does not
+ * have, so the nodes are told. */
+static void find_model(cr_submit *s) {
+    const cr_conf_node *runner = cr_conf_find(s->conf.root, "runner");
+    const cr_conf_node *phases = cr_conf_find(s->conf.root, "phase");
+    bool named;
+    s->paddle_new = runner && runner->kind == CR_NODE_MAP;
+    s->model = cr_paddle_model(s->o->config.path, NULL, s->a, &named);
+    if (named) s->model = NULL;
+    for (size_t i = 1; s->model && phases && phases->kind == CR_NODE_LIST && i < phases->n; i++) {
+        const cr_conf_node *a = phases->v[0].val, *b = phases->v[i].val;
+        if (a->kind != CR_NODE_MAP || b->kind != CR_NODE_MAP ||
+            strcmp(cr_conf_find_text(a, "model"), cr_conf_find_text(b, "model")) == 0)
+            continue;
+        cr_submit_warn(s, b->at,
+                       "the phases have different models, and the nodes do not see the names of "
+                       "their folders; write model: builtin:NAME in each phase");
+        s->model = NULL;
+    }
+}
+
 static bool read_config(cr_submit *s) {
     s->conf.last_counts = cr_paddle_last_counts;
     if (cr_conf_load(&s->conf, s->o->config.path, s->diag) != CR_OK) return false;
     s->paddle = cr_dialect_paddle.sign(&s->conf) != NULL;
     s->config_name = cr_path_base(s->o->config.path);
+    if (s->paddle) find_model(s);
     if (s->paddle && s->o->config.n_set) {
         cr_submit_wrong(s, CR_NOWHERE,
                         "--set %s does not reach the nodes, which run a config of PaddleRec; edit "

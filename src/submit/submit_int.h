@@ -36,6 +36,8 @@ typedef struct cr_submit {
     cr_conf_doc doc;         /* backend.yaml */
     cr_conf_doc conf;        /* the config as it is written */
     bool paddle;             /* it is one of PaddleRec */
+    const char *model;       /* ... whose model the nodes must be told; NULL: they know it */
+    bool paddle_new;         /* ... of 2.0 or later: its data begin in the folder of the config */
     void *keys;              /* the bound struct of the backend */
     const char *here;        /* the current folder */
     const char *dir;         /* the job's folder, absolute */

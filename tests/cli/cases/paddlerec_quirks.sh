@@ -190,3 +190,42 @@ sed 's/hash_bucket_size: 1000001, python2_hash: "32"/num_buckets: 9, python2_has
 run crank check wrong.yaml
 ends 2
 has_err "wrong.yaml:8:...: feature 'C19': python2_hash says how hash_bucket_size hashes; give that, or remove it"
+
+# a model whose folder has another name: its slots, its reader or --builtin tell it
+mkdir mine
+cp -r dnn/data mine/data
+ids=$(seq -s ' ' 26)
+cat >mine/config.yaml <<END_OF_CONFIG
+workspace: "./"
+mode: t
+dataset: [{name: d, type: DataLoader, batch_size: 8, data_path: "{workspace}/data", sparse_slots: "click $ids", dense_slots: "dense_feature:13"}]
+hyper_parameters: {optimizer: {class: Adam, learning_rate: 0.01}, sparse_feature_number: 101, sparse_feature_dim: 4, dense_input_dim: 13, fc_sizes: [8]}
+runner: [{name: t, class: train, epochs: 1, save_checkpoint_path: ckpt, phases: [p]}]
+phase: [{name: p, model: "{workspace}/model.py", dataset_name: d}]
+END_OF_CONFIG
+(cd mine && crank run -m config.yaml) >"$out" 2>"$err" || fail "$(cat "$err")"
+has_err "config.yaml:4:...: note: the data and hyper-parameters are those of PaddleRec's dnn, so that is the model; --builtin NAME takes another"
+(cd mine && crank run -m config.yaml --builtin dnn) >"$out" 2>"$err" || fail "$(cat "$err")"
+no_err "...so that is the model..."
+sed 's/model_save_path: out_dnn/model_save_path: out_new/' dnn/config.yaml >mine/new.yaml
+run crank run -m mine/new.yaml
+ends 2
+has_err "mine/new.yaml:2:...: neither the folder 'mine' nor the hyper-parameters tell which model is meant, and crank runs no Python; add --builtin NAME, or put the config into a folder NAME, ..."
+run crank run -m mine/new.yaml --builtin dnm
+ends 2
+has_err "--builtin: crank has no model 'dnm' of PaddleRec; did you mean 'dnn'?"
+run crank run -m mine/new.yaml --builtin DNN -q
+ends 0
+is_there out_new/1
+# the folder that the data of a config begin in
+mkdir away
+cp mine/new.yaml away/config.yaml
+run crank run -m away/config.yaml -o config_abs_dir=dnn runner.model_save_path=out_away -q
+ends 0
+is_there out_away/1
+for reader in dinReader:din dien_reader:dien amazon_reader:bst avazu_reader:flen word2vec_reader:word2vec letor_reader:match_pyramid; do
+    printf 'runner: {train_data_dir: data, train_reader_path: %s, train_batch_size: 8, epochs: 1}\nhyper_parameters: {optimizer: {class: SGD, learning_rate: 1}}\n' "${reader%:*}" >mine/reader.yaml
+    run crank run -m mine/reader.yaml
+    ends 2
+    has_err "mine/reader.yaml:2:...: note: the data and hyper-parameters are those of PaddleRec's ${reader#*:}, so that is the model; ..."
+done

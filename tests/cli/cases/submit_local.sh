@@ -114,3 +114,26 @@ ends 0
 run env -i PATH=/usr/bin:/bin HOME="$HOME" unpacked/crank train tiny.yaml --model_dir bundled --quiet --set train_config.num_epochs=1
 ends 0
 same_weights bundled same
+
+# ---- a config of PaddleRec: the job's folder has another name than that of the model, and no data beside the config ----
+mkdir -p models/rank/deepfm/data
+awk 'BEGIN { for (i = 0; i < 40; i++) { printf "click:%d", i % 3 == 0; for (k = 1; k <= 13; k++) printf " dense_feature:%.2f", (i * k % 17) / 17
+    for (k = 1; k <= 26; k++) printf " %d:%d", k, (i * k) % 90 + 1; print "" } }' >models/rank/deepfm/data/part-0
+cat >models/rank/deepfm/config.yaml <<'END_OF_CONFIG'
+runner: {train_data_dir: data, train_reader_path: criteo_reader, train_batch_size: 8, epochs: 2, print_interval: 1, model_save_path: out_deepfm}
+hyper_parameters: {optimizer: {class: Adam, learning_rate: 0.01}, sparse_feature_number: 101, sparse_feature_dim: 4, dense_input_dim: 13, fc_sizes: [8]}
+END_OF_CONFIG
+printf 'backend: local\njob_name: pd\n' >b.yaml
+run crank submit models/rank/deepfm/config.yaml -b b.yaml --no-check
+ends 0
+run timeout 100 crank jobs logs -f last
+ends 0
+run crank jobs show last
+has_out "state      COMPLETED"
+is_there out_deepfm/1
+# what the nodes would not be told is refused
+for flag in '--compat paddlerec' --bf16 --infer '--builtin dnn' --continue_train '--threads 1'; do
+    run crank run -m models/rank/deepfm/config.yaml -b b.yaml $flag
+    ends 2
+    has_err "crank run: ${flag%% *} does not reach the nodes of a cluster; write it into args, with PaddleCloud into start_cmd, of b.yaml"
+done

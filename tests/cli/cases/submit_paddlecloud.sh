@@ -303,3 +303,34 @@ has_err "volcano.yaml:1:10: Kubernetes can not be supported now: ...; write 'bac
 run crank run -m config.yaml -b bad.yaml -o runner.epochs=2
 ends 2
 has_err "...-o runner.epochs=2 does not reach the nodes of a cluster; edit config.yaml"
+
+# ---- the nodes do not see the name of the model's folder, so they are told the model ----
+mkdir dnn
+paddle_config cpu ps '{workspace}/train_data'
+sed 's/"builtin:dnn"/"{workspace}\/model.py"/' config.yaml >dnn/config.yaml
+cd dnn
+backend_mpi >backend.yaml
+chmod 600 backend.yaml
+run crank submit config.yaml -b backend.yaml --dry-run
+ends 0
+grep -qxF 'start_cmd="CRANK_JOB_SECRET=\$(cat crank_secret) crank run -m config.yaml --builtin dnn"' ctr_*/job.sh || fail "$(grep start_cmd= ctr_*/job.sh)"
+rm -rf ctr_*
+{ backend_mpi && echo '  start_cmd: python -m paddlerec.run -m config.yaml'; } >backend.yaml
+run crank submit config.yaml -b backend.yaml --dry-run
+ends 0
+has_err "backend.yaml:...: warning: the nodes do not have the folder whose name says that the model is dnn; add --builtin dnn to start_cmd, or write phase.model: builtin:dnn"
+rm -rf ctr_*
+sed -i 's/-m config.yaml$/& --builtin dnn/' backend.yaml
+run crank submit config.yaml -b backend.yaml --dry-run
+ends 0
+no_err "...the nodes do not have the folder..."
+rm -rf ctr_*
+# phases with models of their own, and a workspace that the nodes do not have
+cd ..
+sed 's,^workspace: .*,workspace: dnn,; s/^- {name: p, .*/&\n- {name: q, model: "{workspace}\/other.py", dataset_name: d}/' dnn/config.yaml >two.yaml
+backend_mpi | sed 's,\./config.yaml,./two.yaml,' >backend.yaml
+chmod 600 backend.yaml
+run crank submit two.yaml -b backend.yaml --dry-run
+ends 0
+has_err "two.yaml:1:12: warning: the nodes have the files of the job in one folder and no folder 'dnn'; write workspace: \"./\""
+has_err "two.yaml:...: warning: the phases have different models, and the nodes do not see the names of their folders; write model: builtin:NAME in each phase"
