@@ -215,6 +215,8 @@ def hardest(z, y):
 
 CASES["textcnn"] = Case("textcnn", old("textcnn", READER, "dict_dim: 12, max_len: 5, emb_dim: 3, cnn_dim: 3, hid_dim: 4, class_dim: 2"),
                         words_rows, textcnn_net, classes, 0.1)
+CASES["textcnn_pretrain"] = Case("textcnn_pretrain", old("textcnn_pretrain", READER, "dict_dim: 12, max_len: 5, emb_dim: 3, cnn_dim: 2, hid_dim: 5"),
+                                 words_rows, textcnn_net, classes, 0.1)
 CASES["tagspace"] = Case("tagspace", old("tagspace", READER, "vocab_text_size: 12, vocab_tag_size: 3, emb_dim: 3, hid_dim: 5, win_size: 3, margin: 0.1"),
                          tags_rows, tagspace_net, hardest, 0.1)
 
