@@ -80,6 +80,18 @@ void cr_kmv_put(cr_kmv *k, uint64_t hash) {
     if (++k->n > k->cap + k->cap / 2) drop_largest(k);
 }
 
+void cr_kmv_add_all(cr_kmv *k, uint64_t *v, int n) {
+    int small = 0;
+    for (int i = 0; i < n; i++) {
+        uint64_t hash = v[i];
+        v[small] = hash;
+        small += hash <= k->limit;
+    }
+    k->more |= small < n;
+    for (int i = 0; i < small; i++)
+        cr_kmv_add(k, v[i]);
+}
+
 void cr_kmv_join(cr_kmv *k, const cr_kmv *other) {
     for (uint64_t i = 0; i <= other->mask; i++)
         if (other->slots[i]) cr_kmv_add(k, other->slots[i]);

@@ -34,6 +34,9 @@ static inline void cr_kmv_add(cr_kmv *k, uint64_t hash) {
     else
         cr_kmv_put(k, hash);
 }
+/* cr_kmv_add_all adds n hashes. It changes the order of v and is faster than adding one by one:
+ * whether a hash is small enough cannot be predicted where a fair share of them is. */
+void cr_kmv_add_all(cr_kmv *k, uint64_t *v, int n);
 void cr_kmv_join(cr_kmv *k, const cr_kmv *other);
 /* cr_kmv_count returns the number of different hashes; *exact: it is no estimate. With cap 1,024
  * an estimate is right within about 3 %. */

@@ -90,25 +90,35 @@ static void drop_rows(sample *s) {
 
 /* ---- rows as bytes ----
  *
- * For each column a byte that says what follows: nothing; a number with its hash; a text with its
- * length; or both, of a text that is too long to keep all of it. */
-enum { NOTHING, NUMBER = 1, TEXT = 2 };
+ * For each column a byte that says what follows: nothing; the 8 bytes of a number; a text with its
+ * length; or what a text says and its beginning, where it is too long to keep all of it. */
+enum { NOTHING, WHOLE, REAL, TEXT, LONG_TEXT };
 
+/* What a cell says. */
 typedef struct number {
     uint64_t hash;
     double x; /* NAN: none */
     bool there;
 } number;
 
-static number number_at(const cr_column *c, int64_t r) {
-    number v = {.x = c->type == CR_COL_F32   ? (double)c->v.f32[r]
-                     : c->type == CR_COL_F64 ? c->v.f64[r]
-                     : c->type == CR_COL_I32 ? (double)c->v.i32[r]
-                                             : (double)c->v.i64[r]};
+static uint64_t bits_at(const cr_column *c, int64_t r) {
+    if (c->type == CR_COL_I64) return (uint64_t)c->v.i64[r];
+    double x = c->type == CR_COL_F32   ? (double)c->v.f32[r]
+               : c->type == CR_COL_F64 ? c->v.f64[r]
+                                       : (double)c->v.i32[r];
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof x);
+    return bits;
+}
+
+static number number_from(uint64_t bits, bool whole) {
+    number v = {.hash = bits};
+    memcpy(&v.x, &bits, sizeof v.x);
+    if (whole)
+        v.x = (double)(int64_t)bits;
+    else if (v.x == 0)
+        v.hash = 0; /* -0 counts as 0 */
     v.there = !isnan(v.x);
-    double plain = v.x == 0 ? 0 : v.x;
-    memcpy(&v.hash, &plain, sizeof plain);
-    if (c->type == CR_COL_I64) v.hash = (uint64_t)c->v.i64[r];
     v.hash = cr_mix64(v.hash + CR_RNG_STEP);
     return v;
 }
@@ -130,40 +140,48 @@ static size_t put_bytes(char *to, const void *from, size_t n) {
 /* Writes a cell and returns its bytes, CELL_BYTES at most. */
 #define CELL_BYTES (1 + sizeof(number) + sizeof(uint16_t) + CELL_TEXT)
 static size_t put_cell(char *to, const cr_column *c, int64_t r) {
-    size_t n = 0, at = 1;
+    size_t n, at = 1;
     *to = NOTHING;
     if ((c->valid && !c->valid[r]) || c->depth > 0) return at;
-    const char *p = c->type == CR_COL_STR ? cr_text_at(c, r, &n) : NULL;
-    if (p && n == 0) return at;
-    *to = (char)(p ? TEXT | (n > CELL_TEXT ? NUMBER : 0) : NUMBER);
-    if (*to & NUMBER) {
-        number v = p ? number_in(p, n) : number_at(c, r);
+    if (c->type != CR_COL_STR) {
+        uint64_t bits = bits_at(c, r);
+        *to = c->type == CR_COL_I64 ? WHOLE : REAL;
+        return at + put_bytes(to + at, &bits, sizeof bits);
+    }
+    const char *p = cr_text_at(c, r, &n);
+    if (n == 0) return at;
+    *to = n > CELL_TEXT ? LONG_TEXT : TEXT;
+    if (*to == LONG_TEXT) {
+        number v = number_in(p, n);
         at += put_bytes(to + at, &v, sizeof v);
     }
-    if (p) {
-        uint16_t len = (uint16_t)(n < CELL_TEXT ? n : CELL_TEXT);
-        at += put_bytes(to + at, &len, sizeof len);
-        at += put_bytes(to + at, p, len);
-    }
-    return at;
+    uint16_t len = (uint16_t)(n < CELL_TEXT ? n : CELL_TEXT);
+    at += put_bytes(to + at, &len, sizeof len);
+    return at + put_bytes(to + at, p, len);
 }
 
 /* Reads a cell; its text is copied into the arena. */
 static const char *get_cell(const char *p, cell *to, cr_arena *a) {
-    unsigned has = (unsigned char)*p++;
+    int what = *p++;
+    uint64_t bits;
     uint16_t n = 0;
     number v = {.x = NAN};
-    if (has & NUMBER) {
+    if (what == WHOLE || what == REAL) {
+        memcpy(&bits, p, sizeof bits);
+        p += sizeof bits;
+        v = number_from(bits, what == WHOLE);
+    }
+    if (what == LONG_TEXT) {
         memcpy(&v, p, sizeof v);
         p += sizeof v;
     }
-    if (has & TEXT) {
+    if (what >= TEXT) {
         memcpy(&n, p, sizeof n);
         p += sizeof n;
-        if (!(has & NUMBER)) v = number_in(p, n);
+        if (what == TEXT) v = number_in(p, n);
     }
     *to = (cell){.hash = v.hash, .number = v.x, .there = v.there};
-    if ((has & TEXT) && v.there) to->text = cr_arena_strndup(a, p, n);
+    if (what >= TEXT && v.there) to->text = cr_arena_strndup(a, p, n);
     return p + n;
 }
 

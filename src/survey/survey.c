@@ -122,6 +122,8 @@ static cr_code read_all(work *w, cr_err *err) {
             cr_sv_tally_end(&w->parts[i].cols[k]);
             cr_sv_tally_join(&w->cols[k], &w->parts[i].cols[k]);
         }
+    for (int k = 0; k < w->s->n_cols; k++)
+        cr_sv_tally_settle(&w->cols[k]);
     return CR_OK;
 }
 

@@ -49,15 +49,24 @@ typedef struct recent {
     uint64_t n;    /* RECENT_ONE times how often, and the length; or what the bits are */
 } recent;
 
+/* Decimal numbers of up to 8 characters with the same number of digits behind the point, as whole
+ * numbers without the point. Their sums are exact, and need no division per number. */
+__extension__ typedef __int128 wide_int;
+typedef struct decimals {
+    wide_int sum, squares;
+    int64_t min, max; /* no number yet: min > max */
+} decimals;
+#define FRACTIONS 8
+
 typedef struct tally {
     int64_t rows, missing, marked;
     int64_t values, numbers, whole; /* numbers, of which so many have no fraction */
+    /* of the numbers that are no decimals; of all of them from cr_sv_tally_settle on */
     double min, max;
     cr_exact sum, squares;
-    int64_t int_sum; /* of short whole numbers, until cr_sv_tally_end; and of their squares */
-    uint64_t int_squares[2]; /* in units of 1 and 2^64 */
-    cr_kmv hashes;           /* of the values, once there are many */
-    known *known;            /* all different values, in no order; while there are at most KNOWN */
+    decimals decimals[FRACTIONS]; /* by the number of digits behind the point */
+    cr_kmv hashes;                /* of the values, once there are many */
+    known *known; /* all different values, in no order; while there are at most KNOWN */
     int n_known;
     bool many;       /* there are more, and none of them is counted by itself */
     int cap;         /* room in known */
@@ -65,7 +74,7 @@ typedef struct tally {
     int n_slots;
     recent *recent;    /* by a hash of the word */
     int64_t missed;    /* values of this block that recent had not */
-    bool direct;       /* recent is not asked any more: it has too few of the values */
+    bool direct;       /* recent is not asked any more: it has not enough of the values */
     bool list;         /* the column has lists, whose members are no missing rows */
     const char *other; /* a value that is no number; NULL: none. The least one by its bytes. */
     const char *marks[N_MARKS];
@@ -78,10 +87,12 @@ void cr_sv_tally_init(tally *t, cr_arena *a);
 /* cr_sv_is_mark: does the text stand for a missing value? */
 bool cr_sv_is_mark(const char *p, size_t n);
 /* cr_sv_tally_column adds the rows of a column. cr_sv_tally_end must follow the last ones: only
- * then the counts are there. cr_sv_tally_join adds one that has ended. */
+ * then the counts are there. cr_sv_tally_join adds one that has ended. cr_sv_tally_settle must
+ * follow the last join: only then the sums, the minimum and the maximum are there. */
 void cr_sv_tally_column(tally *t, const cr_column *c, int64_t n_rows);
 void cr_sv_tally_end(tally *t);
 void cr_sv_tally_join(tally *t, const tally *other);
+void cr_sv_tally_settle(tally *t);
 double cr_sv_tally_distinct(const tally *t, bool *exact); /* the number of different values */
 /* cr_sv_cell_text writes a number as a text: what top values and samples show. */
 const char *cr_sv_cell_text(cr_arena *a, double x);

@@ -6,8 +6,10 @@
  * those that came a while ago (recent): where it is one of them, that is all. What it replaces
  * there goes on with its count to the known values, which are looked at when all blocks have been.
  * A column with more than KNOWN values is looked at as they leave the first stage, and its
- * different values are counted by hashes. All ways give the same counts. A sum is exact, so neither
- * the order of blocks nor their division matters to it.
+ * different values are counted by hashes; where the first stage has not enough of them, it is left
+ * out. All ways give the same counts. A sum is exact, so neither the order of blocks nor their
+ * division matters to it. A short decimal is summed as a whole number on every way: its sum then
+ * has no error, which the sum of its doubles has, so the two must not mix.
  */
 #include <math.h>
 #include <string.h>
@@ -21,10 +23,6 @@
 #define FIRST_KNOWN 64
 /* The low bits of recent.n: the length of a text, or one of these */
 enum { INT_BITS = 9, F64_BITS, RECENT_ONE = 16 };
-
-void cr_sv_tally_init(tally *t, cr_arena *a) {
-    *t = (tally){.min = INFINITY, .max = -INFINITY, .arena = a};
-}
 
 const char *cr_sv_cell_text(cr_arena *a, double x) {
     char text[32];
@@ -113,21 +111,81 @@ static void add_number(tally *t, double x, int64_t n) {
     cr_exact_add(&t->squares, d);
 }
 
-/* Adds a whole number times 2^bits. */
-static void add_whole(cr_exact *to, uint64_t x, int bits, bool minus) {
-    for (int i = 0; i < 64; i += 32) {
-        double part = ldexp((double)(x >> i & UINT32_MAX), bits + i);
-        cr_exact_add(to, minus ? -part : part);
-    }
+/* ---- decimals ---- */
+
+static const uint32_t tens[FRACTIONS] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000};
+
+/* Is the number without the point a multiple of its power of ten? Without a division: times the
+ * inverse of 5^f modulo 2^32 a multiple becomes its quotient by it, and all others become larger
+ * numbers than that can be; the twos move to the top. */
+static inline bool is_whole(cr_decimal d) {
+    static const uint32_t inverse[FRACTIONS] = {1,          0xcccccccd, 0xc28f5c29, 0x26e978d5,
+                                                0x3afb7e91, 0x0bcbe61d, 0x68c26139, 0xae8d46a5};
+    uint32_t q = d.digits * inverse[d.fraction];
+    q = q >> d.fraction | (uint32_t)((uint64_t)q << (32 - d.fraction));
+    return q <= UINT32_MAX / tens[d.fraction];
 }
 
-static void settle_ints(tally *t) {
-    uint64_t size = t->int_sum < 0 ? -(uint64_t)t->int_sum : (uint64_t)t->int_sum;
-    add_whole(&t->sum, size, 0, t->int_sum < 0);
-    add_whole(&t->squares, t->int_squares[0], 0, false);
-    add_whole(&t->squares, t->int_squares[1], 64, false);
-    t->int_sum = 0;
-    t->int_squares[0] = t->int_squares[1] = 0;
+static inline int64_t signed_digits(cr_decimal d) {
+    int64_t minus = -(int64_t)d.minus;
+    return ((int64_t)d.digits ^ minus) - minus;
+}
+
+static void reset_decimals(decimals *v) {
+    for (int i = 0; i < FRACTIONS; i++)
+        v[i] = (decimals){.min = INT64_MAX, .max = INT64_MIN};
+}
+
+void cr_sv_tally_init(tally *t, cr_arena *a) {
+    *t = (tally){.min = INFINITY, .max = -INFINITY, .arena = a};
+    reset_decimals(t->decimals);
+}
+
+static void join_decimals(decimals *to, const decimals *from) {
+    to->sum += from->sum;
+    to->squares += from->squares;
+    to->min = from->min < to->min ? from->min : to->min;
+    to->max = from->max > to->max ? from->max : to->max;
+}
+
+static void add_decimal(tally *t, cr_decimal d, int64_t n) {
+    int64_t x = signed_digits(d);
+    t->numbers += n;
+    t->whole += is_whole(d) ? n : 0;
+    join_decimals(&t->decimals[d.fraction],
+                  &(decimals){(wide_int)x * n, (wide_int)(x * x) * n, x, x});
+}
+
+/* Adds x / 10^places, the whole part without an error. */
+static void add_quotient(cr_exact *to, wide_int x, int places) {
+    bool minus = x < 0;
+    wide_int power = 1;
+    for (int i = 0; i < places; i++)
+        power *= 10;
+    cr_u128 size = minus ? -(cr_u128)x : (cr_u128)x, whole = size / (cr_u128)power;
+    double rest = (double)(size % (cr_u128)power) / (double)power;
+    for (int i = 0; i < 128; i += 32) {
+        double part = ldexp((double)(uint32_t)(whole >> i), i);
+        cr_exact_add(to, minus ? -part : part);
+    }
+    cr_exact_add(to, minus ? -rest : rest);
+}
+
+static double decimal_of(int64_t x, unsigned fraction) {
+    cr_decimal d = {(uint32_t)(x < 0 ? -x : x), fraction, x < 0};
+    return cr_decimal_value(d);
+}
+
+void cr_sv_tally_settle(tally *t) {
+    for (unsigned f = 0; f < FRACTIONS; f++) {
+        const decimals *d = &t->decimals[f];
+        if (d->min > d->max) continue;
+        add_quotient(&t->sum, d->sum, (int)f);
+        add_quotient(&t->squares, d->squares, 2 * (int)f);
+        t->min = fmin(t->min, decimal_of(d->min, f));
+        t->max = fmax(t->max, decimal_of(d->max, f));
+    }
+    reset_decimals(t->decimals);
 }
 
 bool cr_sv_is_mark(const char *p, size_t n) {
@@ -138,6 +196,7 @@ bool cr_sv_is_mark(const char *p, size_t n) {
 /* Looks at a value that occurs n times. */
 static void add_text(tally *t, const char *p, size_t len, uint64_t hash, int64_t n) {
     double x;
+    cr_decimal d;
     if (len == 0) {
         t->missing += n;
         return;
@@ -150,7 +209,9 @@ static void add_text(tally *t, const char *p, size_t len, uint64_t hash, int64_t
     }
     t->values += n;
     if (t->many) cr_kmv_add(&t->hashes, hash);
-    if (cr_parse_f64(p, len, &x) && isfinite(x))
+    if (len <= 8 && cr_word_decimal(cr_word_of(p, len), len, &d))
+        add_decimal(t, d, n);
+    else if (cr_parse_f64(p, len, &x) && isfinite(x))
         add_number(t, x, n);
     else
         note_other(t, p, len);
@@ -215,46 +276,24 @@ static void count_text(tally *t, const char *p, size_t len, uint64_t hash, int64
     add_text(t, p, len, hash, n);
 }
 
-#define EXACT_SQUARE 94906265 /* smaller whole numbers have squares below 2^53 */
-
-/* Adds a number of few digits. The sums of whole ones wait as integers, which are exact too. */
-static inline void add_decimal(tally *t, cr_decimal d, int64_t n) {
-    double x = cr_decimal_value(d);
-    if (d.fraction || d.digits >= EXACT_SQUARE || n > UINT32_MAX) {
-        add_number(t, x, n);
-        return;
-    }
-    t->numbers += n;
-    t->whole += n;
-    t->min = x < t->min ? x : t->min;
-    t->max = x > t->max ? x : t->max;
-    t->int_sum += (1 - 2 * (int64_t)d.minus) * n * (int64_t)d.digits;
-    cr_u128 sq = (cr_u128)((uint64_t)d.digits * d.digits) * (uint64_t)n + t->int_squares[0];
-    t->int_squares[0] = (uint64_t)sq;
-    t->int_squares[1] += (uint64_t)(sq >> 64);
-    if (t->int_sum > INT64_MAX / 2 || t->int_sum < INT64_MIN / 2) settle_ints(t);
-}
-
-/* The same for a word. Most are numbers, and those are not looked at byte by byte. */
-static inline void count_word(tally *t, uint64_t w, size_t len, int64_t n) {
-    uint64_t hash = cr_hash_murmur_word(w, len);
-    cr_decimal d;
-    if (t->many && len > 0 && cr_word_decimal(w, len, &d)) {
-        t->values += n;
-        cr_kmv_add(&t->hashes, hash);
-        add_decimal(t, d, n);
-        return;
-    }
+/* The same for a word. */
+static void count_word(tally *t, uint64_t w, size_t len, int64_t n) {
     char text[8];
     for (size_t i = 0; i < len; i++)
         text[i] = (char)(w >> (8 * i));
-    count_text(t, text, len, hash, n);
+    count_text(t, text, len, cr_hash_murmur_word(w, len), n);
+}
+
+static known number_of(uint64_t bits, bool whole) {
+    known v = {.hash = cr_mix64(bits + CR_RNG_STEP)};
+    memcpy(&v.number, &bits, sizeof v.number);
+    if (whole) v.number = (double)(int64_t)bits;
+    return v;
 }
 
 static void count_bits(tally *t, uint64_t bits, bool whole, int64_t n) {
-    known v = {.hash = cr_mix64(bits + CR_RNG_STEP), .n = n};
-    memcpy(&v.number, &bits, sizeof v.number);
-    if (whole) v.number = (double)(int64_t)bits;
+    known v = number_of(bits, whole);
+    v.n = n;
     if (!t->many) {
         known *k = known_at(t, v.hash);
         if (k) {
@@ -311,8 +350,6 @@ static inline void count_value(tally *t, const cr_column *c, int64_t i, const ch
         const char *p = cr_text_at(c, i, &n);
         if (n > 8)
             count_text(t, p, n, cr_hash_murmur(p, n), 1);
-        else if (t->direct)
-            count_word(t, p < safe ? cr_word_at(p, n) : cr_word_of(p, n), n, 1);
         else
             meet(t, p < safe ? cr_word_at(p, n) : cr_word_of(p, n), (unsigned)n);
     } else if (bits_at(c, i, &bits)) {
@@ -348,6 +385,87 @@ static bool count_codes(tally *t, const cr_column *c, int64_t n_rows) {
     return true;
 }
 
+/* ---- columns of many values ---- */
+
+#define BATCH 512
+
+/* What came since the last flush. Sums of so few numbers fit 64 bits. */
+typedef struct batch {
+    int64_t sum[FRACTIONS], squares[FRACTIONS], min[FRACTIONS], max[FRACTIONS];
+    int64_t whole;
+    uint64_t hash[BATCH];
+    int n;
+} batch;
+
+static void flush_batch(tally *t, batch *b) {
+    t->values += b->n;
+    t->numbers += b->n;
+    t->whole += b->whole;
+    cr_kmv_add_all(&t->hashes, b->hash, b->n);
+    for (int f = 0; f < FRACTIONS; f++) {
+        join_decimals(&t->decimals[f], &(decimals){b->sum[f], b->squares[f], b->min[f], b->max[f]});
+        b->sum[f] = b->squares[f] = 0;
+        b->min[f] = INT64_MAX;
+        b->max[f] = INT64_MIN;
+    }
+    b->whole = 0;
+    b->n = 0;
+}
+
+/* Counts texts, most of which are decimals, in a column of many values. */
+static void count_decimals(tally *t, const cr_column *c, int64_t n_rows, const char *safe) {
+    batch b = {.n = 0};
+    flush_batch(t, &b);
+    for (int64_t r = 0; r < n_rows; r++) {
+        size_t n;
+        if (c->valid && !c->valid[r]) {
+            t->missing++;
+            continue;
+        }
+        const char *p = cr_text_at(c, r, &n);
+        cr_decimal d;
+        if (n > 8) {
+            count_text(t, p, n, cr_hash_murmur(p, n), 1);
+            continue;
+        }
+        uint64_t w = p < safe ? cr_word_at(p, n) : cr_word_of(p, n);
+        if (n == 0 || !cr_word_decimal(w, n, &d)) {
+            count_word(t, w, n, 1);
+            continue;
+        }
+        int64_t x = signed_digits(d), f = d.fraction;
+        b.sum[f] += x;
+        b.squares[f] += x * x;
+        b.min[f] = x < b.min[f] ? x : b.min[f];
+        b.max[f] = x > b.max[f] ? x : b.max[f];
+        b.whole += is_whole(d);
+        b.hash[b.n] = cr_hash_murmur_word(w, n);
+        if (++b.n == BATCH) flush_batch(t, &b);
+    }
+    flush_batch(t, &b);
+}
+
+/* The same for numbers of a typed file. */
+static void count_numbers(tally *t, const cr_column *c, int64_t n_rows) {
+    uint64_t hash[BATCH], bits;
+    int n = 0;
+    for (int64_t r = 0; r < n_rows; r++) {
+        if ((c->valid && !c->valid[r]) || !bits_at(c, r, &bits)) {
+            t->missing++;
+            continue;
+        }
+        known v = number_of(bits, c->type == CR_COL_I64);
+        t->values++;
+        if (isfinite(v.number)) add_number(t, v.number, 1);
+        hash[n++] = v.hash;
+        if (n == BATCH) {
+            cr_kmv_add_all(&t->hashes, hash, n);
+            n = 0;
+        }
+    }
+    cr_kmv_add_all(&t->hashes, hash, n);
+}
+
 static void count_lists(tally *t, const cr_column *c, int64_t n_rows) {
     const char *safe = safe_end(c, c->depth == 1 ? c->row_off[n_rows] : 0);
     t->list = true;
@@ -374,13 +492,20 @@ void cr_sv_tally_column(tally *t, const cr_column *c, int64_t n_rows) {
         count_lists(t, c, n_rows);
     } else if (!count_codes(t, c, n_rows)) {
         const char *safe = safe_end(c, n_rows);
+        if (t->direct) {
+            if (c->type == CR_COL_STR)
+                count_decimals(t, c, n_rows, safe);
+            else
+                count_numbers(t, c, n_rows);
+            return;
+        }
         for (int64_t r = 0; r < n_rows; r++) {
             if (c->valid && !c->valid[r])
                 t->missing++;
             else
                 count_value(t, c, r, safe);
         }
-        t->direct |= t->many && 2 * t->missed > n_rows;
+        t->direct |= t->many && 4 * t->missed > n_rows;
         t->missed = 0;
     }
 }
@@ -389,7 +514,6 @@ void cr_sv_tally_end(tally *t) {
     int64_t missing = t->missing, marked = t->marked;
     for (int i = 0; t->recent && i < RECENT; i++)
         if (t->recent[i].n) count_recent(t, &t->recent[i]);
-    settle_ints(t);
     for (int i = 0; !t->many && i < t->n_known; i++)
         add_known(t, &t->known[i]);
     if (t->list) {
@@ -427,6 +551,8 @@ void cr_sv_tally_join(tally *t, const tally *o) {
     t->longest = o->longest > t->longest ? o->longest : t->longest;
     cr_exact_join(&t->sum, &o->sum);
     cr_exact_join(&t->squares, &o->squares);
+    for (int f = 0; f < FRACTIONS; f++)
+        join_decimals(&t->decimals[f], &o->decimals[f]);
     for (int i = 0; i < o->n_marks; i++)
         note_mark(t, o->marks[i], strlen(o->marks[i]));
     if (o->other && less(o->other, t->other)) t->other = cr_arena_strdup(t->arena, o->other);

@@ -9,19 +9,32 @@
 
 enum { CAP = 512 };
 
-static double count(int64_t n, int64_t step, int parts, bool *exact) {
+/* at_once: hashes are added so many at a time. */
+static double count_by(int64_t n, int64_t step, int parts, int at_once, bool *exact) {
     cr_arena a;
     cr_kmv v[4];
+    uint64_t hash[64];
     cr_arena_init(&a, 0);
     for (int p = 0; p < parts; p++)
         cr_kmv_init(&v[p], CAP, &a);
-    for (int64_t i = 0; i < 3 * n; i++) /* every value three times, in an order by step */
-        cr_kmv_add(&v[i % parts], cr_mix64((uint64_t)(i * step % n)));
+    for (int64_t i = 0; i < 3 * n;) { /* every value three times, in an order by step */
+        int k = 0, part = (int)(i % parts);
+        for (; k < at_once && i < 3 * n; i++)
+            hash[k++] = cr_mix64((uint64_t)(i * step % n));
+        if (at_once == 1)
+            cr_kmv_add(&v[part], hash[0]);
+        else
+            cr_kmv_add_all(&v[part], hash, k);
+    }
     for (int p = 1; p < parts; p++)
         cr_kmv_join(&v[0], &v[p]);
     double d = cr_kmv_count(&v[0], exact);
     cr_arena_clear(&a);
     return d;
+}
+
+static double count(int64_t n, int64_t step, int parts, bool *exact) {
+    return count_by(n, step, parts, 1, exact);
 }
 
 TEST(few_are_exact) {
@@ -46,6 +59,18 @@ TEST(many_are_near_and_the_same) {
     CHECK(count(50021, 1, 4, &exact) == one);
 }
 
+/* Many hashes at once give what they give one by one, also where the limit falls among them. */
+TEST(at_once) {
+    static const int64_t n[] = {1, CAP, CAP + 1, 2 * CAP, 50021};
+    bool one, many;
+    for (size_t i = 0; i < sizeof n / sizeof *n; i++)
+        for (int parts = 1; parts <= 3; parts++) {
+            double want = count(n[i], 31, parts, &one);
+            CHECK(count_by(n[i], 31, parts, 64, &many) == want);
+            CHECK_INT(many, one);
+        }
+}
+
 /* A hash of 0 is one like others. */
 TEST(zero) {
     cr_arena a;
@@ -62,6 +87,6 @@ TEST(zero) {
 
 int main(int argc, char **argv) {
     static const t_case cases[] = {CASE(few_are_exact), CASE(many_are_near_and_the_same),
-                                   CASE(zero)};
+                                   CASE(at_once), CASE(zero)};
     return t_run(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
 }

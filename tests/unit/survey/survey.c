@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -186,6 +187,62 @@ TEST(long_texts) {
     cr_survey_clear(&s);
 }
 
+/* Numbers in every form, in columns of so many values that they are no longer looked up one by one,
+ * and in enough rows for several blocks. Sums of decimals have no error at all. */
+TEST(many_decimals) {
+    enum { MANY = 150000 };
+    cr_survey s;
+    cr_buf b;
+    cr_buf_init(&b);
+    cr_buf_str(&b, "milli,whole,mixed,large,words\n");
+    int64_t milli = 0, whole = 0;
+    double mixed = 0, large = 0;
+    for (int64_t r = 0; r < MANY; r++) {
+        int64_t u = (int64_t)(cr_rng_u64(11, (uint64_t)r) >> 40) % 20001 - 10000;
+        milli += u;
+        whole += u;
+        cr_buf_printf(&b, "%s%d.%03d,", u < 0 ? "-" : "", abs((int)u) / 1000, abs((int)u) % 1000);
+        cr_buf_printf(&b, r % 2 ? "%lld.0," : "%lld,", (long long)u);
+        static const char *const forms[] = {"%.0f", "%.1f", "%.2f", "%.4f", "%.0f.", "%e"};
+        double x = (double)u / (r % 6 == 1 ? 10 : r % 6 == 2 ? 100 : r % 6 == 3 ? 10000 : 1);
+        mixed += x;
+        cr_buf_printf(&b, forms[r % 6], x);
+        /* more digits than a word has, next to short ones */
+        double y = r % 2 ? (double)u * 123456.789 : (double)u;
+        large += y;
+        cr_buf_printf(&b, r % 2 ? ",%.3f" : ",%.0f", y);
+        cr_buf_printf(&b, r % 8 ? ",w%d\n" : ",%d\n", (int)u);
+    }
+    write_text(b.data, b.n);
+    cr_buf_clear(&b);
+    for (int threads = 1; threads <= 3; threads += 2) {
+        CHECK_INT(make(&s, "", threads), CR_OK);
+        CHECK_INT(s.rows, MANY);
+        const cr_survey_col *c = col(&s, "milli");
+        CHECK_STR(cr_survey_kind_name(c->kind), "real");
+        CHECK(c->mean == (double)milli / 1000 / MANY);
+        CHECK(c->min == -10 && c->max == 10 && c->values == MANY && !c->exact);
+        CHECK_NEAR(c->sd, 20.001 / sqrt(12), 0.02, 0);
+        CHECK_NEAR(c->distinct, 20001, 0, 0.08);
+        c = col(&s, "whole"); /* 7.0 is a whole number and another text than 7 */
+        CHECK_STR(cr_survey_kind_name(c->kind), "int");
+        CHECK(c->mean == (double)whole / MANY && c->min == -10000 && c->max == 10000);
+        CHECK_NEAR(c->distinct, 40000, 0, 0.08);
+        c = col(&s, "mixed");
+        CHECK_STR(cr_survey_kind_name(c->kind), "real");
+        CHECK_INT(c->values, MANY);
+        CHECK_INT(c->not_numbers, 0);
+        CHECK(c->min == -10000 && c->max == 10000);
+        CHECK_NEAR(c->mean, mixed / MANY, 1e-9, 0);
+        c = col(&s, "large");
+        CHECK_NEAR(c->mean, large / MANY, 1e-6, 0);
+        CHECK_NEAR(c->min, -1234567890, 1, 0);
+        c = col(&s, "words");
+        CHECK(!c->numbers && c->values == MANY);
+        cr_survey_clear(&s);
+    }
+}
+
 static void describe(cr_buf *b, const cr_survey *s) {
     for (int i = 0; i < s->n_cols; i++) {
         const cr_survey_col *c = &s->cols[i];
@@ -266,9 +323,10 @@ TEST(mistakes) {
 }
 
 int main(int argc, char **argv) {
-    static const t_case cases[] = {CASE(kinds),      CASE(what_columns_tell),
-                                   CASE(long_texts), CASE(threads_do_not_matter),
-                                   CASE(forms),      CASE(mistakes)};
+    static const t_case cases[] = {
+        CASE(kinds),         CASE(what_columns_tell),     CASE(long_texts),
+        CASE(many_decimals), CASE(threads_do_not_matter), CASE(forms),
+        CASE(mistakes)};
     char root[] = "/tmp/crank-survey.XXXXXX";
     if (!mkdtemp(root) || chdir(root) != 0) return 1;
     int rc = t_run(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
