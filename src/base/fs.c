@@ -82,14 +82,27 @@ bool cr_fs_again(const cr_store *s, int e, int *tries) {
     return true;
 }
 
-cr_code cr_fs_fail(cr_err *err, const char *path, const char *what, int e, const cr_fs_why *why) {
-    const char *cause = why && why->text[0] ? why->text : strerror(e), *cure = cr_errno_cure(e);
-    char tried[40] = "";
-    if (why && why->tries > 1) {
-        snprintf(tried, sizeof tried, " (tried %d times)", why->tries);
-        /* the last try may have met another failure, which has its own cure */
-        if (may_pass(e)) cure = "; check that the store can be reached, and run again";
+/* What users can do about a failure of a store that is far. */
+static const char *far_cure(int e) {
+    switch (e) {
+    case EPROTO: return "; check the address of the store and the proxies, and run again";
+    case EIO: return "; ask the operators of the store, with this answer";
+    case EACCES:
+    case EPERM: return "; check the keys, and what they may do here";
+    case ESTALE: return "; it was replaced since it was opened: run again";
+    default:
+        return may_pass(e) ? "; check that the store can be reached, and run again"
+                           : cr_errno_cure(e);
     }
+}
+
+cr_code cr_fs_fail(cr_err *err, const char *path, const char *what, int e, const cr_fs_why *why) {
+    const char *cause = why && why->text[0] ? why->text : strerror(e);
+    /* a store whose requests are tried again is a server, whatever else it can do */
+    bool far = cr_store_can(path, CR_FS_FAR) || (why && why->tries > 1);
+    const char *cure = far ? far_cure(e) : cr_errno_cure(e);
+    char tried[40] = "";
+    if (why && why->tries > 1) snprintf(tried, sizeof tried, " (tried %d times)", why->tries);
     if (why && why->cure[0]) cure = why->cure;
     cr_fail_at(err, CR_EIO, ((cr_loc){path, 0, 0}), "cannot %s: %s%s%s", what, cause, tried, cure);
     cr_err_cure(err, cure);

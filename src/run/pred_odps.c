@@ -177,6 +177,16 @@ static cr_code find_place(cr_pred *w, cr_err *err) {
 /* ---- the session ---- */
 
 /* Looks at the session until it is no longer in a state; `state` gets what it is then. */
+/* Reads an answer, which is JSON. */
+static cr_code parse(const cr_pred *w, const cr_http_res *r, cr_json **out, cr_err *err) {
+    cr_err why;
+    if (cr_json_parse(out, r->body.n ? r->body.data : "", r->body.n, &why) == CR_OK) return CR_OK;
+    *out = NULL;
+    return cr_fail_at(err, CR_EIO, ((cr_loc){w->path, 0, 0}),
+                      "MaxCompute's answer is no JSON; check ODPS_ENDPOINT and the proxies, and run "
+                      "again");
+}
+
 static cr_code wait_while(cr_pred *w, const char *a, char state[32], cr_err *err) {
     for (int waited = 0;; waited++) {
         cr_http_res r;
@@ -191,7 +201,7 @@ static cr_code wait_while(cr_pred *w, const char *a, char state[32], cr_err *err
                           .n_query = 1,
                           .quota = true};
         cr_code code = cr_odps_do(w->client, &c, &r, err);
-        if (code == CR_OK) code = cr_json_parse(&j, r.body.n ? r.body.data : "", r.body.n, err);
+        if (code == CR_OK) code = parse(w, &r, &j, err);
         cr_http_clear(&r);
         if (code != CR_OK) return code;
         const char *is = cr_json_str(cr_json_get(j, "SessionStatus"));
@@ -212,7 +222,7 @@ static cr_code post(cr_pred *w, cr_odps_call *c, const char *key, char *out, siz
     cr_http_res r;
     cr_json *j = NULL;
     cr_code code = cr_odps_do(w->client, c, &r, err);
-    if (code == CR_OK) code = cr_json_parse(&j, r.body.n ? r.body.data : "", r.body.n, err);
+    if (code == CR_OK) code = parse(w, &r, &j, err);
     const char *text = code == CR_OK ? cr_json_str(cr_json_get(j, key)) : NULL;
     if (code == CR_OK && (!text || strlen(text) >= size))
         code = cr_fail_at(err, CR_EIO, ((cr_loc){w->path, 0, 0}),
@@ -350,7 +360,6 @@ static cr_code odps_finish(cr_pred *w, cr_err *err) {
     CR_TRY(send_block(w, err));
     cr_buf_str(&w->messages, w->n_blocks ? "]}" : "{\"CommitMessages\": []}");
     cr_http_res r;
-    /* made again when the answer was lost: a session that is committed stays so */
     cr_odps_call c = {.method = "POST",
                       .data = true,
                       .path = cr_arena_printf(&w->arena, "%s/commit", w->base),
@@ -364,8 +373,13 @@ static cr_code odps_finish(cr_pred *w, cr_err *err) {
                       .body = w->messages.data,
                       .n_body = w->messages.n,
                       .again = true};
+    cr_err lost;
     cr_code code = cr_odps_do(w->client, &c, &r, err);
     cr_http_clear(&r);
+    /* a commit that was made already, and whose answer was lost, may be refused the second time */
+    if (code != CR_OK && wait_while(w, "COMMITTING", state, &lost) == CR_OK &&
+        strcmp(state, "COMMITTED") == 0)
+        return CR_OK;
     if (code == CR_OK) code = wait_while(w, "COMMITTING", state, err);
     if (code == CR_OK && strcmp(state, "COMMITTED") != 0)
         code = cr_fail_at(err, CR_EIO, ((cr_loc){w->path, 0, 0}),

@@ -7,7 +7,8 @@
  * asked first from then on.
  *
  * A file is written under a hidden name, in pieces that are appended, and renamed at commit. When
- * the answer to an append is lost, the length of the file tells whether it was made.
+ * the answer to an append is lost, the length of the file tells whether it was made; when that to a
+ * rename is lost, the names do.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -36,6 +37,7 @@ typedef struct request {
     void *into;
     size_t room;
     bool data;           /* a data node is asked in a second step */
+    bool once;           /* the library must not send it a second time by itself */
     const char *exclude; /* a data node that failed, "host:port"; "": none */
 } request;
 
@@ -149,7 +151,10 @@ static int call_path(const char *full, const char *path, const request *q, cr_ht
         cr_buf url;
         cr_buf_init(&url);
         add_url(&url, &p, node, path ? path : p.path, q);
-        cr_http_req h = {.method = q->method, .url = url.data, .negotiate = p.kerberos && !p.token};
+        cr_http_req h = {.method = q->method,
+                         .url = url.data,
+                         .once = q->once,
+                         .negotiate = p.kerberos && !p.token};
         if (!q->data) {
             h.body = q->body;
             h.n_body = q->n_body;
@@ -176,6 +181,11 @@ static int call_path(const char *full, const char *path, const request *q, cr_ht
         }
         if (r->status >= 200 && r->status < 300) {
             atomic_store(&active, node);
+            if (q->data && strcmp(q->method, "GET") != 0) { /* nothing was sent yet */
+                snprintf(why->text, sizeof why->text,
+                         "%.80s answers %d and does not say where the data goes", host, r->status);
+                e = EPROTO;
+            }
             break;
         }
         e = refused(r, host, h.negotiate, &next, why);
@@ -263,16 +273,25 @@ static int tell_page(const cr_http_res *r, cr_fs_each each, void *ctx, char *las
                   *p = d ? cr_json_get(d, "partialListing") : j,
                   *all = p ? cr_json_get(p, "FileStatuses") : NULL,
                   *v = all ? cr_json_get(all, "FileStatus") : NULL;
+    int e = v && cr_json_is_arr(v) ? 0 : EPROTO;
+    if (e != 0) snprintf(why->text, sizeof why->text, "the answer is no listing");
     if (d) cr_json_i64(cr_json_get(d, "remainingEntries"), left);
-    for (size_t i = 0; v && cr_json_is_arr(v) && i < cr_json_len(v); i++) {
+    for (size_t i = 0; e == 0 && i < cr_json_len(v); i++) {
         cr_fs_stat st;
         const char *name = cr_json_str(cr_json_get(cr_json_at(v, i), "pathSuffix"));
-        if (!name || !*name || strchr(name, '/') || !describe(cr_json_at(v, i), &st)) continue;
+        if (!name || !*name || strchr(name, '/') || strlen(name) >= size ||
+            !describe(cr_json_at(v, i), &st)) {
+            /* its rows would be missing, and nobody would know */
+            snprintf(why->text, sizeof why->text,
+                     "the listing has an entry without a name, a type or a length");
+            e = EPROTO;
+            break;
+        }
         each(ctx, name, st.kind);
         snprintf(last, size, "%s", name);
     }
     cr_json_free(j);
-    return 0;
+    return e;
 }
 
 static int hdfs_list(const char *path, cr_fs_each each, void *ctx, cr_fs_why *why) {
@@ -321,6 +340,22 @@ static int hdfs_remove(const char *path, bool tree, cr_fs_why *why) {
     return call_bool(path, &q, ENOENT, why);
 }
 
+/* What a refused rename means: a try before this one may have been carried out, and its answer was
+ * lost. Then only the new name is there. */
+static int after_loss(const char *from, const char *to, int e, cr_fs_why *why) {
+    cr_fs_stat st;
+    cr_fs_why other = {0};
+    if (why->tries == 0) return e;
+    int old = hdfs_stat(from, true, &st, &other);
+    if (old == 0) return e;
+    int new = old == ENOENT ? hdfs_stat(to, true, &st, &other) : old;
+    if (new == ENOENT || new == 0) return new == 0 ? 0 : e;
+    *why = (cr_fs_why){.tries = why->tries};
+    memcpy(why->text, other.text, sizeof why->text);
+    memcpy(why->cure, other.cure, sizeof why->cure);
+    return new; /* it is not known; this cause may pass */
+}
+
 static int hdfs_move(const char *from, const char *to, cr_fs_move how, cr_fs_why *why) {
     cr_hdfs_place p;
     cr_fs_stat st;
@@ -334,16 +369,20 @@ static int hdfs_move(const char *from, const char *to, cr_fs_move how, cr_fs_why
     cr_http_encode(&more, p.path, strlen(p.path), false);
     cr_hdfs_clear(&p);
     if (how == CR_MOVE_NEW && hdfs_stat(to, true, &st, why) == 0) e = EEXIST;
-    request q = {.method = "PUT", .op = "RENAME", .more = more.data};
+    request q = {.method = "PUT", .op = "RENAME", .more = more.data, .once = true};
     if (e == 0 && how == CR_MOVE_OVER) { /* this form answers nothing */
         cr_http_res r;
         e = call(from, &q, &r, why);
+        if (e == 0 && r.body.n > 0 && r.body.data[0] == '<') {
+            snprintf(why->text, sizeof why->text, "the answer is a web page");
+            e = EPROTO;
+        }
         cr_http_clear(&r);
     } else if (e == 0) {
         e = call_bool(from, &q, EEXIST, why);
     }
     cr_buf_clear(&more);
-    return e;
+    return e == ENOENT || e == EEXIST ? after_loss(from, to, e, why) : e;
 }
 
 /* ---- reading ---- */
@@ -475,15 +514,10 @@ static int hdfs_write(void *out, const void *data, size_t n, cr_fs_why *why) {
 
 static int hdfs_commit(void *out, bool sync, cr_fs_why *why) {
     writer *w = out;
-    cr_fs_stat st;
     (void)sync;
     int e = !w->made || w->buf.n > 0 ? send(w, why) : 0;
     if (e != 0) return e;
     e = hdfs_move(w->hidden, w->path, w->is_new ? CR_MOVE_NEW : CR_MOVE_OVER, why);
-    /* a try before this one may have moved it, and its answer was lost */
-    if (e == ENOENT && why->tries > 0 && hdfs_stat(w->path, true, &st, why) == 0 &&
-        st.size == w->size)
-        e = 0;
     w->done = e == 0;
     return e;
 }

@@ -171,7 +171,9 @@ static int make_call(const cr_cloud *c, const cr_obj_place *p, const cr_creds *k
                       .body = q->body,
                       .n_body = q->n_body,
                       .into = q->into,
-                      .room = q->room};
+                      .room = q->room,
+                      .once = q->once,
+                      .idle_s = q->idle_s};
     int e = cr_http_do(&hq, r, why);
     explicit_bzero(line.data, line.n);
     cr_buf_clear(&line);
@@ -280,4 +282,16 @@ int cr_obj_call(const char *path, const cr_obj_req *q, cr_http_res *r, cr_fs_why
         if (tries >= 3 || !taught(&p, r, &f, &fresh)) return e;
         why->text[0] = why->cure[0] = 0;
     }
+}
+
+int cr_obj_etag(const char *path, const cr_http_res *r, char *out, size_t size, cr_fs_why *why) {
+    const char *tag = cr_http_header(r, "etag");
+    snprintf(out, size, "%s", tag);
+    if (*tag) return 0;
+    bool s3 = cr_cloud_of(path) == &cr_cloud_s3;
+    snprintf(why->text, sizeof why->text,
+             "the answer has status %d and no ETag: it is not that of an object store", r->status);
+    snprintf(why->cure, sizeof why->cure, "; check %s and the proxies",
+             s3 ? "AWS_ENDPOINT_URL" : "OSS_ENDPOINT");
+    return EPROTO;
 }

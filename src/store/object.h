@@ -58,12 +58,18 @@ typedef struct cr_obj_req {
     size_t n_body;
     void *into;
     size_t room;
+    bool once;  /* the library must not send it a second time by itself */
+    int idle_s; /* the store may be silent for so long; 0: as http.c has it */
 } cr_obj_req;
 
 /* cr_obj_call signs and makes a request; 0: the status is 200 to 299. Otherwise the answer was read
  * for its code, message and request number, which are in why. A wrong clock, a bucket of another
  * region and keys that have ended are mended once. r must be cleared in either case. */
 int cr_obj_call(const char *path, const cr_obj_req *q, cr_http_res *r, cr_fs_why *why);
+
+/* cr_obj_etag copies the ETag of an answer, with its quotes. EPROTO: it has none, as every answer of
+ * an object store to HEAD, GET and PUT has one; so somebody else answered. */
+int cr_obj_etag(const char *path, const cr_http_res *r, char *out, size_t size, cr_fs_why *why);
 
 /* The functions of the table of fs.h. */
 int cr_obj_open(void **file, const char *path, bool wait, cr_fs_stat *st, cr_fs_why *why);

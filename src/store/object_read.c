@@ -112,9 +112,9 @@ static int head(const char *path, object *o, cr_fs_why *why) {
     if (e == 0) {
         const char *size = cr_http_header(&r, "content-length");
         memset(o, 0, sizeof *o);
-        snprintf(o->etag, sizeof o->etag, "%s", cr_http_header(&r, "etag"));
+        e = cr_obj_etag(path, &r, o->etag, sizeof o->etag, why);
         o->changed = time_of(cr_http_header(&r, "last-modified"), "%a, %d %b %Y %H:%M:%S");
-        if (!cr_parse_i64(size, strlen(size), &o->size) || o->size < 0) {
+        if (e == 0 && (!cr_parse_i64(size, strlen(size), &o->size) || o->size < 0)) {
             snprintf(why->text, sizeof why->text, "the answer does not tell the size");
             e = EPROTO;
         }
@@ -344,6 +344,28 @@ static bool is_range(const cr_http_res *r, int64_t at, size_t n, int64_t size) {
     return r->status == 206 && r->got == n && strcmp(cr_http_header(r, "content-range"), want) == 0;
 }
 
+/* The ETag itself: listings of some stores leave its quotes out, and proxies call it weak. */
+static const char *bare_tag(const char *tag, size_t *n) {
+    if (strncmp(tag, "W/", 2) == 0) tag += 2;
+    if (*tag == '"') tag++;
+    *n = strcspn(tag, "\"");
+    return tag;
+}
+
+/* Is the answer of the version that was opened? A store that does not know If-Match would give
+ * another one without a word. */
+static int check_tag(const file *f, const cr_http_res *r, cr_fs_why *why) {
+    char now[sizeof f->o.etag];
+    size_t n, m;
+    int e = cr_obj_etag(f->path, r, now, sizeof now, why);
+    if (e != 0 || !f->o.etag[0]) return e;
+    const char *a = bare_tag(f->o.etag, &n), *b = bare_tag(now, &m);
+    if (n == m && memcmp(a, b, n) == 0) return 0;
+    snprintf(why->text, sizeof why->text, "the object was replaced since it was opened");
+    snprintf(why->cure, sizeof why->cure, "; run again");
+    return ESTALE;
+}
+
 /* Compares what was read, once it is the whole file, with the CRC-64 that the store tells. */
 static int check_sum(file *f, const char *told, int64_t at, const void *buf, size_t n,
                      cr_fs_why *why) {
@@ -373,6 +395,7 @@ int cr_obj_pread(void *ctx, int64_t at, void *buf, size_t n, size_t *got, cr_fs_
     if (c->range_header) q.headers[q.n_headers++] = (cr_sig4_pair){c->range_header, "standard"};
     cr_http_res r;
     int e = cr_obj_call(f->path, &q, &r, why);
+    if (e == 0) e = check_tag(f, &r, why);
     if (e == 0 && !is_range(&r, at, n, f->o.size)) {
         snprintf(why->text, sizeof why->text, "the answer has other bytes than %s (status %d)",
                  range, r.status);

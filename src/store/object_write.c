@@ -23,6 +23,7 @@
 #define PART       ((size_t)8 << 20) /* bytes of the first parts */
 #define GROW_EVERY 1000 /* parts, after which parts are twice as large: 10,000 are allowed */
 #define AT_ONCE    1000 /* keys that one request removes */
+#define JOIN_S     300  /* S3 says that it may take minutes to put the parts of an object together */
 
 typedef struct part {
     char etag[72];
@@ -100,6 +101,8 @@ static int send_part(writer *w, cr_fs_why *why) {
     q.query[q.n_query++] = (cr_sig4_pair){"partNumber", number};
     q.query[q.n_query++] = (cr_sig4_pair){"uploadId", w->upload};
     e = cr_obj_call(w->path, &q, &r, why);
+    part sent = {""};
+    if (e == 0) e = cr_obj_etag(w->path, &r, sent.etag, sizeof sent.etag, why);
     if (e == 0) {
         if (w->n_parts == w->cap_parts) {
             int more = w->cap_parts ? 2 * w->cap_parts : 16;
@@ -107,8 +110,7 @@ static int send_part(writer *w, cr_fs_why *why) {
                                   (size_t)more * sizeof *w->parts, "parts of an upload");
             w->cap_parts = more;
         }
-        snprintf(w->parts[w->n_parts++].etag, sizeof w->parts->etag, "%s",
-                 cr_http_header(&r, "etag"));
+        w->parts[w->n_parts++] = sent;
         w->size += (int64_t)w->buf.n;
         cr_buf_reset(&w->buf);
     }
@@ -136,6 +138,7 @@ static int check_sum(const writer *w, const cr_http_res *r, cr_fs_why *why) {
     snprintf(why->text, sizeof why->text,
              "the store has other bytes than were sent: its CRC-64 is %.24s and not %" PRIu64, told,
              w->crc);
+    snprintf(why->cure, sizeof why->cure, "; run again, and check the network if it stays");
     return EIO;
 }
 
@@ -145,6 +148,8 @@ static int put_whole(writer *w, cr_fs_why *why) {
     if (w->is_new) q.headers[q.n_headers++] = (cr_sig4_pair){"if-none-match", "*"};
     int e = cr_obj_call(w->path, &q, &r, why);
     if (e == ESTALE) e = EEXIST; /* it was made meanwhile */
+    char tag[72];
+    if (e == 0) e = cr_obj_etag(w->path, &r, tag, sizeof tag, why);
     if (e == 0) e = check_sum(w, &r, why);
     cr_http_clear(&r);
     return e;
@@ -162,7 +167,8 @@ static int complete(writer *w, cr_fs_why *why) {
         cr_buf_str(&b, "</ETag></Part>");
     }
     cr_buf_str(&b, "</CompleteMultipartUpload>");
-    cr_obj_req q = {.method = "POST", .body = b.data, .n_body = b.n};
+    cr_obj_req q = {
+        .method = "POST", .body = b.data, .n_body = b.n, .once = true, .idle_s = JOIN_S};
     q.query[q.n_query++] = (cr_sig4_pair){"uploadId", w->upload};
     q.headers[q.n_headers++] = (cr_sig4_pair){"content-type", "application/xml"};
     int e = cr_obj_call(w->path, &q, &r, why);
@@ -172,15 +178,23 @@ static int complete(writer *w, cr_fs_why *why) {
         cr_xml_text(in, "Message", why->text, sizeof why->text);
         e = EAGAIN;
     }
+    x = (cr_xml){r.body.data, r.body.data + r.body.n};
+    if (e == 0 && !(r.body.data && cr_xml_next(&x, "CompleteMultipartUploadResult", &in))) {
+        snprintf(why->text, sizeof why->text, "the answer does not say that the upload is whole");
+        e = EPROTO;
+    }
     if (e == 0) e = check_sum(w, &r, why);
     cr_http_clear(&r);
     cr_buf_clear(&b);
     /* a try before this one may have completed it, and its answer was lost */
-    cr_fs_why other = {0};
-    if (e == ENOENT && why->tries > 0 && cr_obj_stat(w->path, true, &st, &other) == 0 &&
-        st.kind == CR_FS_FILE && st.size == w->size)
-        e = 0;
-    return e;
+    if (e != ENOENT || why->tries == 0) return e;
+    cr_fs_why other = {.tries = why->tries};
+    cr_obj_forget(w->path);
+    int known = cr_obj_stat(w->path, true, &st, &other);
+    if (known == 0) return st.kind == CR_FS_FILE && st.size == w->size ? 0 : e;
+    if (known == ENOENT) return e;
+    *why = other; /* it is not known; this cause may pass */
+    return known;
 }
 
 int cr_obj_commit(void *out, bool sync, cr_fs_why *why) {

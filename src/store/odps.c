@@ -500,6 +500,13 @@ cr_code cr_odps_do(cr_odps *o, const cr_odps_call *c, cr_http_res *r, cr_err *er
     }
 }
 
+/* Is it a host, perhaps with a port? A page of somebody else is none. */
+static bool is_host(const char *text, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (!isalnum((unsigned char)text[i]) && !memchr(".-_:[]", text[i], 6)) return false;
+    return true;
+}
+
 /* Asks once where the rows of the project are. */
 static cr_code data_endpoint(cr_odps *o, const cr_odps_call *c, char out[512], cr_err *err) {
     pthread_mutex_lock(&o->lock);
@@ -524,6 +531,10 @@ static cr_code data_endpoint(cr_odps *o, const cr_odps_call *c, char out[512], c
                               "the data endpoint of project %s is not known to MaxCompute; check "
                               "the project",
                               o->project);
+        else if (!is_host(r.body.data, n))
+            code = cr_fail_at(err, CR_EIO, ((cr_loc){c->place, 0, 0}),
+                              "the answer to the question for the data endpoint is no address; "
+                              "check ODPS_ENDPOINT and the proxies");
         else
             snprintf(out, 512, "%s://%.*s",
                      strncmp(o->endpoint, "https", 5) == 0 ? "https" : "http", (int)n, r.body.data);

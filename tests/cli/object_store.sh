@@ -59,6 +59,39 @@ head -c 20000000 /dev/urandom >big.bin
 run crank cp big.bin "$at/big.bin"
 run crank cp "$at/big.bin" big_back.bin
 same big.bin big_back.bin
+# an answer is lost: those to the first, the second and the last request of an upload, and that to every second one of a training
+for n in 1 2 5; do
+    fault "{\"lose_at\": $n}"
+    run crank cp big.bin "$at/lost_$n.bin"
+    ends 0
+    run crank cp "$at/lost_$n.bin" big_back.bin
+    same big.bin big_back.bin
+done
+fault '{"lose_every": 2}'
+run crank train tiny.yaml --train_input_path "$at/data/dt=20250101/train.csv" --eval_input_path "$at/data/eval set+1.csv" --model_dir "$at/exp/lost"
+ends 0
+fault '{"lose_every": 0}'
+run crank cp -r "$at/exp/lost" back_lost
+same_weights local back_lost
+# somebody else answers, as a proxy does that wants a password: no page is taken for a file, and no file for written
+fault '{"html": 1000}'
+for what in "cp $at/big.bin page" "cp tiny.yaml $at/page"; do
+    # shellcheck disable=SC2086
+    run crank $what
+    ends 1
+    has_err "...the answer has status 200 and no ETag: it is not that of an object store (tried 8 times); check ..._ENDPOINT... and the proxies"
+done
+is_gone page
+fault '{"html": 0}'
+run crank ls "$at/page"
+ends 1
+# a store that does not know If-Match gives another version
+fault '{"no_match": 1, "replace": 1}'
+run crank cp "$at/big.bin" page
+ends 1
+has_err "...the object was replaced since it was opened; run again"
+is_gone page
+fault '{"no_match": 0}'
 run crank ls "$at/none"
 ends 1
 has_err "$at/none: cannot list: demo-bucket answers 404...; check the path"

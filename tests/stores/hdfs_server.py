@@ -12,7 +12,12 @@ addresses that a name node made. GET /__control?json={...} of any of them change
   fail503: K       the next K requests of name nodes are answered with 503
   cut: N           the next read ends after N bytes, once
   lose: 1          the next append is made, and its answer is lost, once
-  fault_rate: P    each request meets a fault with this chance: 5xx, no answer, a cut read, the lost answer of an append
+  lose_names: K    the next K requests that make, rename or remove something are carried out, and their answers are lost
+  lose_every: N    the same of every Nth such request
+  strange: K       the next K listings are JSON that is no listing
+  html: K          the next K requests are answered by a page of somebody else, with status 200
+  nameless: K      the next K listings have an entry without a name
+  fault_rate: P    each request meets a fault with this chance: 5xx, no answer, a cut read, the lost answer of a change
   seed: N          random numbers of the faults begin anew from N
 
 With --spnego the name nodes want a Kerberos ticket of U for HTTP/localhost (RFC 4559), which the GSSAPI of the system checks with the keytab
@@ -36,7 +41,7 @@ IDS = [16386]
 TICKETS = set()
 COOKIES = set()
 FAULTS = {"standby": -1}
-STATS = {"faults": 0, "names": 0, "reads": 0, "writes": 0, "standby": 0, "refused": 0, "excluded": 0, "tickets": 0, "cookies": 0}
+STATS = {"faults": 0, "lost": 0, "changes": 0, "names": 0, "reads": 0, "writes": 0, "standby": 0, "refused": 0, "excluded": 0, "tickets": 0, "cookies": 0}
 NODES = []
 ARGS = None
 
@@ -65,6 +70,10 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
     def answer(self, code, body=b"", headers=()):
+        if self.lost:
+            self.close_connection = True
+            self.connection.close()
+            return
         self.send_response(code)
         for k, v in list(headers) + getattr(self, "extra", []):
             self.send_header(k, v)
@@ -84,6 +93,7 @@ class Handler(BaseHTTPRequestHandler):
         url = urllib.parse.urlsplit(self.path)
         q = dict(urllib.parse.parse_qsl(url.query, keep_blank_values=True))
         self.body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.lost = False
         if url.path == "/__control":
             with LOCK:
                 FAULTS.update(json.loads(q["json"]))
@@ -92,6 +102,9 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(200)
         if url.path == "/__stats":
             return self.json(STATS)
+        if FAULTS.get("html", 0) > 0:
+            FAULTS["html"] -= 1
+            return self.answer(200, b"<html><body>Welcome</body></html>", [("Content-Type", "text/html")])
         path = urllib.parse.unquote(url.path)
         if not path.startswith("/webhdfs/v1/") and path != "/webhdfs/v1":
             return self.answer(404)
@@ -106,7 +119,7 @@ class Handler(BaseHTTPRequestHandler):
         if random.random() >= FAULTS.get("fault_rate", 0):
             return False
         STATS["faults"] += 1
-        kind = random.randrange(4)
+        kind = random.randrange(5)
         if kind == 0:
             self.answer(random.choice((500, 502, 503, 504)))
         elif kind == 1:  # no answer at all
@@ -116,6 +129,8 @@ class Handler(BaseHTTPRequestHandler):
             FAULTS["cut"] = random.randrange(100000)
         elif kind == 3:
             FAULTS["lose"] = 1
+        elif kind == 4:
+            FAULTS["lose_names"] = 1
         return kind < 2
 
     def believed(self, q):
@@ -165,6 +180,13 @@ class Handler(BaseHTTPRequestHandler):
             return self.refuse(401, "AccessControlException", "Permission denied: user=%s" % q.get("user.name"))
         op = q.get("op", "").upper()
         f = FILES.get(path, 0)
+        if op in ("MKDIRS", "DELETE", "RENAME"):
+            STATS["changes"] += 1
+            self.lost = bool(FAULTS.get("lose_every")) and STATS["changes"] % FAULTS["lose_every"] == 0
+            if FAULTS.get("lose_names", 0) > 0:
+                FAULTS["lose_names"] -= 1
+                self.lost = True
+            STATS["lost"] += self.lost
         if op == "GETFILESTATUS":
             return self.json({"FileStatus": status(path, "")}) if f != 0 else self.refuse(404, "FileNotFoundException", "File does not exist: " + path)
         if op == "LISTSTATUS_BATCH":
@@ -172,6 +194,12 @@ class Handler(BaseHTTPRequestHandler):
                 return self.refuse(404, "FileNotFoundException", "File does not exist: " + path)
             names = [p for p in children(path) if p.rsplit("/", 1)[1] > q.get("startAfter", "")]
             some = names[:ARGS.page]
+            if FAULTS.get("strange", 0) > 0:
+                FAULTS["strange"] -= 1
+                return self.json({"FileStatus": status(path, "")})
+            if FAULTS.get("nameless", 0) > 0:
+                FAULTS["nameless"] -= 1
+                return self.json({"DirectoryListing": {"partialListing": {"FileStatuses": {"FileStatus": [{"type": "FILE"}]}}, "remainingEntries": 0}})
             return self.json({"DirectoryListing": {"partialListing": {"FileStatuses": {"FileStatus": [status(p, p.rsplit("/", 1)[1]) for p in some]}},
                                                    "remainingEntries": len(names) - len(some)}})
         if op == "MKDIRS":

@@ -19,6 +19,7 @@ that they outlive it. GET /__control?json={...} changes the faults, GET /__stats
   expire: 1        the keys of the next request have expired, once
   token: TEXT      requests must carry this session token
   replace: 1       the next GET of an object finds another version of it, of the same size
+  no_match: 1      If-Match is not known
   rotate: 1        the keys end now: only those that the places below give from now on are known
   rotate_each: N   the same after every N requests
   keys_s: SECONDS  how long keys are said to be good
@@ -29,8 +30,11 @@ that they outlive it. GET /__control?json={...} changes the faults, GET /__stats
   list_bad: K      the next K listings tell no size of their objects
   timeout400: K    the next K requests are answered with 400 RequestTimeout, as S3 does after a silent upload
   moved: HOST      the bucket is at another endpoint
+  lose_at: N       the Nth request from now on that changes something is carried out, and its answer is lost
+  lose_every: N    the same of every Nth such request
+  html: K          the next K requests are answered by a page of somebody else, with status 200
   say: TEXT        messages of refusals end with it
-  fault_rate: P    each request meets a fault with this chance: 503, a cut body, a wrong range, a late answer
+  fault_rate: P    each request meets a fault with this chance: 503, no answer, a cut body, a wrong range, a late answer, a lost one
   seed: N          random numbers of the faults begin anew from N
 
 It also plays the places where keys are found, all on the same port. Keys that were given there end with the next rotation:
@@ -57,7 +61,7 @@ from xml.sax.saxutils import escape
 LOCK = threading.Lock()
 OBJECTS = {}   # "bucket/key" -> (bytes, etag, time)
 UPLOADS = {}   # id -> (name, {number: bytes})
-STATS = {"requests": 0, "gets": 0, "heads": 0, "lists": 0, "puts": 0, "posts": 0, "deletes": 0, "refused": 0, "bytes": 0, "connections": 0, "keys": 0, "uri": 0, "role": 0, "faults": 0}
+STATS = {"requests": 0, "gets": 0, "heads": 0, "lists": 0, "puts": 0, "posts": 0, "deletes": 0, "refused": 0, "bytes": 0, "connections": 0, "keys": 0, "uri": 0, "role": 0, "faults": 0, "changes": 0}
 POLY = 0xC96C5795D7870F42
 ROUND = [0]    # which keys count: 0 those of the command line
 MACHINE_TOKEN = "machine-token"
@@ -101,6 +105,10 @@ class Handler(BaseHTTPRequestHandler):
             STATS["connections"] += 1
 
     def answer(self, status, body=b"", headers=(), head=False, size=None):
+        if self.lost:
+            self.close_connection = True
+            self.connection.close()
+            return
         self.send_response(status)
         for k, v in headers:
             self.send_header(k, v)
@@ -269,7 +277,7 @@ class Handler(BaseHTTPRequestHandler):
         if random.random() >= f.get("fault_rate", 0):
             return False
         STATS["faults"] += 1
-        kind = random.randrange(5)
+        kind = random.randrange(6)
         if kind == 0:
             self.error(random.choice((500, 502, 503, 504, 429, 408)), "SlowDown", "please wait")
             return True
@@ -281,6 +289,8 @@ class Handler(BaseHTTPRequestHandler):
             f["cut"] = random.randrange(100000)
         elif kind == 3:
             f["wrong_range"] = 1
+        elif kind == 4:
+            self.lost = self.command not in ("GET", "HEAD")
         else:
             time.sleep(random.random() * 0.3)
         return False
@@ -290,6 +300,7 @@ class Handler(BaseHTTPRequestHandler):
         url = urllib.parse.urlsplit(self.path)
         query = urllib.parse.parse_qsl(url.query, keep_blank_values=True)
         self.body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.lost = False
         if url.path == "/__control":
             with LOCK:
                 f.update(json.loads(dict(query)["json"]))
@@ -325,7 +336,14 @@ class Handler(BaseHTTPRequestHandler):
         q = dict(query)
         with LOCK:
             STATS[{"GET": "gets", "HEAD": "heads", "PUT": "puts", "POST": "posts", "DELETE": "deletes"}[self.command]] += 1
-        if self.take("timeout400"):
+        if self.command not in ("GET", "HEAD"):
+            with LOCK:
+                STATS["changes"] += 1
+                self.lost |= bool(f.get("lose_every")) and STATS["changes"] % f["lose_every"] == 0
+            self.lost |= self.take("lose_at") == 1
+        if self.take("html"):
+            self.answer(200, b"<html><body>Welcome</body></html>", [("Content-Type", "text/html")], head=self.command == "HEAD")
+        elif self.take("timeout400"):
             self.error(400, "RequestTimeout", "the connection was silent")
         elif f.get("moved"):
             self.error(403, "AccessDenied", "The bucket must be addressed using the specified endpoint.", extra=f"<Endpoint>{f['moved']}</Endpoint>")
@@ -341,12 +359,12 @@ class Handler(BaseHTTPRequestHandler):
             self.change(bucket + "/" + key, q)
 
     def take(self, fault):
-        """counts a fault down; was there one?"""
+        """counts a fault down; how many there were"""
         with LOCK:
             n = self.server.faults.get(fault, 0)
             if n:
                 self.server.faults[fault] = n - 1
-        return n > 0
+        return n
 
     def list(self, bucket, q):
         with LOCK:
@@ -394,7 +412,7 @@ class Handler(BaseHTTPRequestHandler):
             self.error(404, "NoSuchKey", "there is no such object")
             return
         data, etag, t = o
-        if self.headers.get("If-Match") not in (None, '"%s"' % etag):
+        if self.headers.get("If-Match") not in (None, '"%s"' % etag) and not f.get("no_match"):
             self.error(412, "PreconditionFailed", "it is another version")
             return
         heads = [("ETag", '"%s"' % etag), ("Last-Modified", formatdate(t, usegmt=True)), ("Accept-Ranges", "bytes")]

@@ -24,6 +24,8 @@ GET /__control?json={...} changes the faults, GET /__stats tells what was asked:
   keys: [ID, SECRET, TOKEN]   the keys that count from now on
   commit_async: 1   a commit takes two polls
   lose_block: K     the next K blocks that are written are taken, but the connection ends without an answer
+  lose_commit: K    the same of the next K commits; a session that is committed is not committed again
+  html: K           the next K requests are answered by a page of somebody else, with status 200
   keys_fail: K      the next K requests for keys are answered with 503
   rotate_each: N    the keys end after every N requests; new ones are at /creds, a credentials URI
   fault_rate: P     each request meets a fault with this chance: 503, no answer, a cut body, a late answer
@@ -226,6 +228,9 @@ class Handler(BaseHTTPRequestHandler):
             return self.error(503, "ServiceUnavailable", "try again")
         if self.random_fault():
             return None
+        if s.faults.get("html", 0) > 0:
+            s.faults["html"] -= 1
+            return self.answer(200, b"<html><body>Welcome</body></html>", [("Content-Type", "text/html")])
         control = path.startswith("/api/") and not path.startswith("/api/storage/")
         bad = self.signed(path[4:] if control else path, query)
         if bad:
@@ -459,6 +464,8 @@ class Handler(BaseHTTPRequestHandler):
         if rest == "/commit" and method == "POST":
             x = st.sessions[q["session_id"]]
             order = [m_.split("-")[1] for m_ in json.loads(body)["CommitMessages"]]
+            if x["status"] != "NORMAL":
+                return self.error(400, "InvalidSessionStatus", "the session is " + x["status"])
             with LOCK:
                 STATS["commits"] += 1
                 path_ = st.path(table, x["parts"][0])
@@ -469,6 +476,11 @@ class Handler(BaseHTTPRequestHandler):
                 os.replace(path_ + ".new", path_)
                 x["status"], x["polls"] = ("COMMITTING", 2) if s.faults.get("commit_async") else ("COMMITTED", 0)
                 st.save()
+            if s.faults.get("lose_commit", 0) > 0:
+                s.faults["lose_commit"] -= 1
+                self.close_connection = True
+                self.connection.close()
+                return None
             return self.answer(200 if x["polls"] else 201, self.session_answer(q["session_id"], x))
         return self.error(404, "NoSuchObject", path)
 

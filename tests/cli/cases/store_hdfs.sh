@@ -62,6 +62,30 @@ run crank cp -r hdfs://ns1/exp/two back2
 same_weights local back2
 [ "$(stat_of standby)" -gt 0 ] && [ "$(stat_of excluded)" -gt 0 ] || fail "the faults were not met"
 fault '{"standby": 1, "dead": -1}'
+# answers to requests that make, rename and remove names are lost; listings that are none are refused
+fault '{"lose_names": 1}'
+run crank cp tiny.yaml hdfs://ns1/lost.yaml
+ends 0
+fault '{"lose_every": 2}'
+on_hdfs lost
+ends 0
+fault '{"lose_every": 0}'
+run crank cp -r hdfs://ns1/exp/lost back_lost
+same_weights local back_lost
+[ "$(stat_of lost)" -gt 5 ] || fail "no answers were lost"
+fault '{"strange": 2}'
+run crank ls hdfs://ns1/data
+has_out "...  dt=20250101/"
+fault '{"nameless": 8}'
+run crank ls hdfs://ns1/data
+ends 1
+has_err "...the listing has an entry without a name, a type or a length (tried 8 times); check the address of the store and the proxies, and run again"
+# somebody else answers every request with a page
+fault '{"html": 1000}'
+run crank cp tiny.yaml hdfs://ns1/page.yaml
+ends 1
+has_err "...answers 200 and does not say where the data goes (tried 8 times); check the address of the store and the proxies, and run again"
+fault '{"html": 0}'
 # killed while it trains; the run goes on to the same bytes
 may_be_killed=yes
 CRANK_TEST_KILL=step:25 on_hdfs three --set train_config.save_checkpoints_steps=10

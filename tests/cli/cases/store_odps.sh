@@ -70,6 +70,11 @@ on_odps three --set data_config.odps_data_compression=UNCOMPRESSED --set data_co
 ends 0
 same_weights local three
 fault '{"cut_all": 0, "skew": 0}'
+# somebody else answers
+fault '{"html": 1}'
+on_odps page
+ends bad
+has_err "odps://demo/tables/...: the answer to the question for the data endpoint is no address; check ODPS_ENDPOINT and the proxies"
 # by the tunnel, with a wrong checksum and a body that breaks off
 fault '{"bad_crc": 1}'
 on_odps tunnel --set data_config.dataset_type=OdpsDatasetV1
@@ -148,7 +153,7 @@ ends 0
 run crank predict --scripted_model_path export --predict_input_path eval.csv --predict_output_path scores.csv --reserved_columns user,tags
 ends 0
 for again in 1 2; do
-    fault '{"fail503": 2, "commit_async": 1, "lose_block": 1}'
+    fault '{"fail503": 2, "commit_async": 1, "lose_block": 1, "lose_commit": 1}'
     run crank predict --scripted_model_path export --predict_input_path odps://demo/tables/evals --dataset_type OdpsDataset \
         --predict_output_path odps://demo/tables/scores/dt=20250104 --reserved_columns user,tags
     ends 0
