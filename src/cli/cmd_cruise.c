@@ -19,6 +19,7 @@
 #include "ckpt/ckpt.h"
 #include "cli/cli.h"
 #include "conf/tree.h"
+#include "data/files.h"
 #include "dialect/dialect.h"
 
 typedef struct args {
@@ -290,9 +291,31 @@ static void say_sections(job *j) {
 
 /* ---- the run ---- */
 
+/* The place of a key of data.dataset. */
+static cr_loc dataset_at(const job *j, const char *key) {
+    const cr_conf_node *n = cr_conf_find(j->doc.root, "data");
+    n = n && n->kind == CR_NODE_MAP ? cr_conf_find(n, "dataset") : NULL;
+    const cr_conf_node *v = n && n->kind == CR_NODE_MAP ? cr_conf_find(n, key) : NULL;
+    return v ? v->at : n ? n->at : j->doc.root->at;
+}
+
+/* Data that is not there is told at the user's own key, before the run has a folder. */
+static void check_files(const cr_root_conf *root, cr_loc at, const char *globs, cr_diag *out) {
+    cr_arena a;
+    cr_err err;
+    char **paths;
+    size_t n;
+    if (!globs || !*globs) return;
+    cr_arena_init(&a, 0);
+    if (cr_data_files(root->data_config, &a, globs, NULL, &paths, &n, &err) != CR_OK)
+        cr_diag_add(out, CR_SEV_ERROR, err.code, at, "'%s': %s", err.at.path ? err.at.path : globs,
+                    err.msg);
+    cr_arena_clear(&a);
+}
+
 /* Looks for mistakes in the whole, those of values too; the tree itself is not changed. Warnings
  * are told here, at the places that the user wrote, and not again when the run reads its file. */
-static cr_code check_all(job *j) {
+static cr_code check_all(job *j, const args *a) {
     cr_conf_doc copy;
     cr_diag found;
     cr_arena bound;
@@ -308,6 +331,14 @@ static cr_code check_all(job *j) {
         cr_root_conf *root = cr_conf_bind(&bound, &cr_root_msg, copy.root, &found);
         cr_root_finish(root, &bound, &found);
         if (code == CR_OK) cr_root_check(root, &found);
+        bool right = code == CR_OK && found.n_errors == 0 && j->ui->place.rank == 0;
+        if (right && a->fit)
+            check_files(root, dataset_at(j, "input_dir"), root->train_input_path, &found);
+        if (right && (a->fit || a->val || a->val_only))
+            check_files(root, dataset_at(j, "val_input_dir"), root->eval_input_path, &found);
+        if (right && a->test)
+            check_files(root, dataset_at(j, "test_input_dir"),
+                        cr_cruise_test_paths(j->a, j->doc.root), &found);
         cr_diag_sort(&found);
         code = cr_diag_code(&found);
     }
@@ -318,7 +349,8 @@ static cr_code check_all(job *j) {
     cr_conf_doc_clear(&copy);
     cr_arena_clear(&bound);
     cr_diag_clear(&found);
-    return code;
+    bool any; /* the first rank alone has looked for the data */
+    return cr_comm_vote(j->ui->comm, code, false, &any);
 }
 
 /* Returns the text of a key of the trainer; NULL: it has none, or null. */
@@ -497,8 +529,19 @@ static cr_code run(cr_ui *ui, const void *flags) {
     j->doc.path = a->config.n ? a->config.v[0] : "the command line";
     j->doc.root = cr_conf_new(&j->doc, CR_NODE_MAP, (cr_loc){j->doc.path, 1, 1});
     cr_code code = collect(j, a);
-    if (code == CR_OK || code == CR_EUSAGE) { /* the rest of a wrong override is looked at, too */
-        cr_code checked = check_all(j);
+    bool any = false;
+    static const char *const sections[] = {"trainer", "model", "data"};
+    for (int i = 0; i < 3; i++)
+        any |= cr_conf_find(j->doc.root, sections[i]) != NULL;
+    if (code == CR_OK && !any) {
+        cr_diag_add(&ui->diag, CR_SEV_ERROR, CR_ECONF, (cr_loc){j->doc.path, 0, 0},
+                    "there is no section trainer, model or data in it, so it is not a config of "
+                    "Cruise; 'crank train' takes configs of TorchEasyRec, 'crank run -m' those of "
+                    "PaddleRec");
+        code = CR_ECONF;
+    } else if (code == CR_OK ||
+               code == CR_EUSAGE) { /* the rest of a wrong override is looked at, too */
+        cr_code checked = check_all(j, a);
         if (code == CR_OK) code = checked;
     }
     if (code == CR_OK && a->print_config) {

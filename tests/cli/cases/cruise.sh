@@ -149,3 +149,22 @@ has_err "crank cruise: no config is given; write --config=FILE"
 run crank run --config=x.yaml --val --trainer.default_root_dir=nowhere
 ends 2
 has_err "crank cruise: nowhere has no checkpoint; run with --fit first"
+
+# data that is not there is told at the user's own place, before anything runs or is written
+run crank run --config=x.yaml --fit --trainer.default_root_dir=missing --data.dataset.input_dir=nowhere
+ends 1
+has_err "--data.dataset.input_dir=nowhere:1:3: 'nowhere/2023010[1-2]/*parquet': no file found; check the path"
+run crank run --config=x.yaml --fit --val --test --trainer.default_root_dir=missing --data.dataset.train_folder=2020 --data.dataset.val_folder=2021 --data.dataset.test_folder=2022
+ends 1
+has_err "x.yaml:20:...: 'data/train/2020/*parquet': no file found; check the path"
+has_err "x.yaml:21:...: 'data/val/2021/*parquet': no file found; check the path"
+has_err "x.yaml:22:...: 'data/test/2022/*parquet': no file found; check the path"
+is_gone missing
+# a file without a section is no config of Cruise
+: >none.yaml
+for file in none.yaml t.yaml; do
+    run crank run --config=$file --fit
+    ends 2
+    has_err "$file: there is no section trainer, model or data in it, so it is not a config of Cruise; 'crank train' takes configs of TorchEasyRec, 'crank run -m' those of PaddleRec"
+    [ "$(grep -c . "$err")" -eq 1 ] || fail "$(cat "$err")"
+done
