@@ -403,6 +403,7 @@ static cr_code draw(cr_ui *ui, const comparison *c, const char *path) {
     cr_align_plot(c->v, c->n, c->path[0], c->path[1], c->o.tolerance, &out);
     cr_code code = cr_file_write(path, out.data, out.n, &err);
     cr_buf_clear(&out);
+    err.code = CR_EUSAGE; /* 1 is the verdict that the runs are not aligned */
     return code == CR_OK ? CR_OK : cr_ui_fail(ui, &err);
 }
 
@@ -499,6 +500,10 @@ static cr_code run(cr_ui *ui, const void *flags) {
         if (code == CR_OK) code = read_log(a, c.path[1], opt->key, &c.log[1], &err);
         if (code == CR_OK) CR_TRY(check_logs(ui, opt, &c));
         if (code == CR_OK) compare_logs(a, &c);
+        int most = c.log[0].loss.n < c.log[1].loss.n ? c.log[0].loss.n : c.log[1].loss.n;
+        if (code == CR_OK && c.loss && opt->skip >= most)
+            return cr_ui_wrong(ui, "--skip %lld leaves no loss to compare; the logs have %d and %d",
+                               (long long)opt->skip, c.log[0].loss.n, c.log[1].loss.n);
     }
     cr_buf text;
     cr_buf_init(&text);

@@ -137,11 +137,13 @@ static cr_code pack(cr_arena *a, const char *top, const char *path, cr_bundle_re
     cr_ran ran = {0};
     cr_client_opts o = {.argv = argv, .merged = true, .timeout_s = 600};
     cr_code code = cr_client_run(a, &o, &ran, err);
-    if (code == CR_OK && (ran.late || ran.exit_code != 0))
-        code =
-            cr_fail(err, CR_EIO, "tar could not write %s: %.200s", path,
-                    ran.late ? "it took too long"
-                             : cr_shown(a, cr_arena_strndup(a, ran.out, strcspn(ran.out, "\n"))));
+    if (code == CR_OK && (ran.late || ran.exit_code != 0)) {
+        /* gzip begins its message with an empty line */
+        const char *why = ran.out ? ran.out + strspn(ran.out, "\n") : "";
+        code = cr_fail(err, CR_EIO, "tar could not write %s: %.200s", path,
+                       ran.late ? "it took too long"
+                                : cr_shown(a, cr_arena_strndup(a, why, strcspn(why, "\n"))));
+    }
     if (code == CR_OK && rename(part, path) != 0) code = cr_io_fail(err, path, "write", errno);
     if (code != CR_OK) (void)unlink(part);
     CR_TRY(code);

@@ -129,3 +129,16 @@ has_out "  largest ... at step 20: ..."
 run crank train tiny.yaml --model_dir again --set train_config.log_step_count_steps=10
 cp "$err" console.log
 run crank align a console.log --match common --mode loss --tolerance 1e-4
+
+# a plot that cannot be written is not the verdict that the runs differ
+printf 'step 1 loss 0.5\nstep 2 loss 0.4\n' >same.log
+for flag in --plot --report; do
+    run crank align same.log same.log $flag nowhere/a.svg
+    ends 2
+    has_out "aligned within 0.01"
+    has_err "nowhere/a.svg: cannot open for writing: No such file or directory; check the path"
+done
+# nothing to compare is no verdict either
+run crank align same.log same.log --skip 2
+ends 2
+has_err "crank align: --skip 2 leaves no loss to compare; the logs have 2 and 2"

@@ -88,6 +88,12 @@ PATH=$PWD/full:$PATH run crank bundle -o b.tar.gz
 ends 1
 has_err "...tar could not write .../b.tar.gz: tar: disk is gone"
 
+# ... and that of gzip, which begins with an empty line, is found
+printf '#!/bin/sh\nprintf "\\ngzip: stdout: No space left on device\\ntar: Child returned status 1\\n"\nexit 2\n' >full/tar
+PATH=$PWD/full:$PATH run crank bundle -o b.tar.gz
+ends 1
+has_err "...tar could not write .../b.tar.gz: gzip: stdout: No space left on device"
+
 # ---- names of files that Kubernetes does not take ----
 cp tiny.yaml 'ti ny.yaml'
 { backend mpijob | grep -v binary && printf 'image: i\njob_name: x\nfiles: ["a=b"]\n'; } >b.yaml
