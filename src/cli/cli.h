@@ -175,7 +175,7 @@ cr_watch cr_ui_watch(cr_ui *ui);
 void cr_progress_text(char *out, size_t size, const cr_progress *p, int width);
 /* cr_ui_say ends the progress line and writes a result to stdout; not after cr_ui_mute. */
 void cr_ui_say(const char *fmt, ...) CR_PRINTF(1, 2);
-void cr_ui_mute(void);
+void cr_ui_mute(bool on);
 /* cr_ui_flush writes what was said at once, for a command that goes on for long. */
 void cr_ui_flush(void);
 /* cr_ui_metrics writes a table of metrics to stdout. */

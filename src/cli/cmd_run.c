@@ -26,11 +26,12 @@
 #include "cli/run_int.h"
 #include "comm/life.h"
 #include "dialect/paddle.h"
+#include "obs/dll.h"
 #include "tool/tool.h"
 
 typedef struct args {
-    const char *model, *backend, *builtin, *compat;
-    cr_opt_list opt;
+    const char *model, *backend, *builtin, *compat, *log_format;
+    cr_opt_list opt, set;
     int64_t threads, top_n;
     bool infer, to_static, continue_train, bf16;
 } args;
@@ -42,6 +43,8 @@ static const cr_opt opts[] = {
               "another name for --model"),
     CR_OPT_(args, opt, CR_O_LIST, 'o', 0, "KEY=VALUE", NULL, "none", 0, 0,
             "one edit in PaddleRec's keys, runner.epochs=2; may be repeated"),
+    CR_OPT_(args, set, CR_O_LIST, 0, 0, "KEY=VALUE", NULL, "none", 0, 0,
+            "one edit in crank's own keys, as crank config prints them; may be repeated"),
     CR_OPT_(args, backend, CR_O_STR, 'b', CR_O_PATH, "FILE", NULL, "none", 0, 0,
             "backend.yaml: hand the job to a cluster, as crank submit does"),
     CR_OPT_BOOL(args, infer, 0, "evaluate the saved epochs, as tools/infer.py does"),
@@ -52,6 +55,8 @@ static const cr_opt opts[] = {
                "the model, where the name of the folder does not tell it: deepfm"),
     CR_OPT_STR(args, compat, 0, "NAME", "none",
                "paddlerec: the models as PaddleRec ships them, with their mistakes"),
+    CR_OPT_STR(args, log_format, 0, "FORMAT", "PaddleRec's lines",
+               "dllogger or tcap: lines of a training, as in crank train"),
     CR_OPT_INT(args, top_n, "N", "50", NULL, 1, 10000,
                "items that an evaluation of mind looks for"),
     CR_OPT_BOOL(args, continue_train, 0,
@@ -104,7 +109,7 @@ static bool same_env(const char *a, const char *b) {
 static void add_flags(cr_ui *ui, const args *a, const cr_paddle_run *r, cr_config_opts *c) {
     const char **v;
     int n = has_servers(ui) && !r->infer ? cr_servers_flags(&ui->arena, &v) : 0;
-    const char **set = CR_NEW_N(&ui->arena, const char *, n + 2);
+    const char **set = CR_NEW_N(&ui->arena, const char *, n + a->set.n + 2);
     bool merged = r->merges && same_env("FLAGS_communicator_max_merge_var_num", "CPU_NUM");
     for (int i = 0; i < n; i++)
         if (!(r->old && strstr(v[i], ".is_sgd_optimizer=")) &&
@@ -112,6 +117,8 @@ static void add_flags(cr_ui *ui, const args *a, const cr_paddle_run *r, cr_confi
             set[c->n_set++] = v[i];
     c->n_env = c->n_set;
     if (a->bf16 && !r->infer) set[c->n_set++] = "train_config.mixed_precision=BF16";
+    for (int i = 0; i < a->set.n; i++)
+        set[c->n_set++] = a->set.v[i];
     c->set = set;
 }
 
@@ -240,6 +247,7 @@ static cr_code train(cr_ui *ui, const args *a, const cr_paddle_run *r) {
                        .comm = ui->comm,
                        .continue_train = a->continue_train,
                        .threads = (int)a->threads,
+                       .log_format = a->log_format,
                        .watch = cr_run_lines_watch(&x)};
     cr_train_result *res = CR_NEW(&ui->arena, cr_train_result);
     cr_arena_init(&res->arena, 0);
@@ -439,6 +447,9 @@ static cr_code launch(cr_ui *ui, const args *a, const cr_paddle_run *r) {
     add_word(ui, "--model", a->model);
     for (int i = 0; i < a->opt.n; i++)
         add_word(ui, "--opt", a->opt.v[i]);
+    for (int i = 0; i < a->set.n; i++)
+        add_word(ui, "--set", a->set.v[i]);
+    if (a->log_format) add_word(ui, "--log_format", a->log_format);
     if (a->builtin) add_word(ui, "--builtin", a->builtin);
     if (a->compat) add_word(ui, "--compat", a->compat);
     if (a->infer) add_word(ui, "--infer", NULL);
@@ -459,6 +470,8 @@ static cr_code submit(cr_ui *ui, const args *a) {
                        : a->infer          ? "--infer"
                        : a->to_static      ? "--to_static"
                        : a->bf16           ? "--bf16"
+                       : a->set.n          ? "--set"
+                       : a->log_format     ? "--log_format"
                        : a->threads        ? "--threads"
                        : a->continue_train ? "--continue_train"
                                            : NULL;
@@ -531,6 +544,9 @@ static cr_code run(cr_ui *ui, const void *flags) {
     int n;
     if (a->compat && strcmp(a->compat, "paddlerec") != 0)
         return cr_ui_wrong(ui, "--compat is '%s' and must be paddlerec", a->compat);
+    cr_dll_form form;
+    if (a->log_format && !cr_dll_form_of(a->log_format, &form))
+        return cr_ui_wrong(ui, "--log_format is '%s' and must be dllogger or tcap", a->log_format);
     given.model = package_config(ui, a->model);
     if (a->backend) return submit(ui, a);
     cr_dialect_opts o = {.set = a->opt.v, .n_set = a->opt.n};
@@ -539,6 +555,8 @@ static cr_code run(cr_ui *ui, const void *flags) {
     CR_TRY(find_launch(ui, runs, n, &start));
     if (start) return launch(ui, a, start);
     for (int i = 0; i < n; i++) {
+        /* the lines of a training are those of --log_format alone */
+        if (ui->place.rank == 0) cr_ui_mute(a->log_format && !runs[i].infer);
         cr_run_say_head(&runs[i], has_servers(ui));
         cr_code code = runs[i].infer ? infer(ui, a, &runs[i]) : train(ui, a, &runs[i]);
         if (code != CR_OK && runs[i].old) cr_run_say_failure(ui);

@@ -308,7 +308,7 @@ int main(int argc, char **argv) {
         ui.place.size = 1;
         if (!ui.cmd->wraps && (code = cr_place_find(&ui.place, &err)) != CR_OK)
             (void)cr_ui_fail(&ui, &err);
-        if (ui.place.rank > 0) cr_ui_mute(); /* the first rank speaks for all */
+        if (ui.place.rank > 0) cr_ui_mute(true); /* the first rank speaks for all */
         if (code == CR_OK) code = run_command(&ui, argc - first, argv + first);
         if (code == CR_OK && ui.next) {
             ui.cmd = ui.next;

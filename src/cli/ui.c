@@ -254,14 +254,14 @@ static void put_formatted(const char *fmt, va_list ap) {
     if (text != few) cr_free(text);
 }
 
-static bool muted; /* it is set once, before any thread starts */
+static bool muted; /* it changes only while no thread speaks */
 
 void cr_ui_flush(void) {
     fflush(stdout);
 }
 
-void cr_ui_mute(void) {
-    muted = true;
+void cr_ui_mute(bool on) {
+    muted = on;
 }
 
 void cr_ui_say(const char *fmt, ...) {

@@ -70,3 +70,29 @@ run crank run -m deepfm/config.yaml
 ends 0
 has_err "deepfm/config.yaml:...: warning: slot 'dense_feature', which feature 'dense_feature_1' and 13 more need, does not occur in the first 40 lines of deepfm/data/part-0, so that all of them get its default; slots that occur and are not read: 'dense_var' (13 per line)"
 [ "$(grep -c "warning: slot 'dense_feature'" "$err")" -eq 1 ] || fail "$(cat "$err")"
+
+# rows that are wrong are left out as the message says, with an edit in crank's own keys
+mkdir deepfm/cut
+{ head -c 600 dnn/data/part-0 && echo && cat dnn/data/part-0; } >deepfm/cut/part-0
+run crank run -m deepfm/config.yaml -q -o runner.train_data_dir=cut
+ends 3
+has_err "deepfm/cut/part-0:2: 'dense_f' has no colon; a token is slot:value; correct the row, or leave some out with data_config.max_bad_rows"
+run crank run -m deepfm/config.yaml -q -o runner.train_data_dir=cut --set data_config.max_bad_rows=2
+ends 0
+has_err "...1 bad rows were skipped"
+run crank run -m deepfm/config.yaml -q --set data_config.max_bad_row=2
+ends 2
+has_err "--set:1:...: unknown key 'max_bad_row' in data_config; did you mean 'max_bad_rows'?"
+
+# the lines of a training in the form of other loggers; an evaluation keeps PaddleRec's
+sed 's/^mode: .*/mode: [t, e]/; s/^- {name: t.*/&\n- {name: e, class: infer, init_model_path: ckpt, phases: [p]}/' dnn/config.yaml >dnn/both.yaml
+run crank run -m dnn/both.yaml -q --log_format tcap
+ends 0
+has_out "TCAPPDLL ... - Epoch: 0 Iteration: 0  rank : 0  train.loss : ..."
+has_out "Infer p of epoch 0 done, use time: ..., global metrics: AUC=[...]"
+grep -q 'Running SingleNetwork' "$out" || fail "no lines of the evaluation"
+grep -q 'Runner t Begin' "$out" && fail "PaddleRec's lines of the training"
+is_there ckpt/tcap.json
+run crank run -m dnn/both.yaml --log_format json
+ends 2
+has_err "crank run: --log_format is 'json' and must be dllogger or tcap"
