@@ -6,6 +6,8 @@
  * softmax; so have these.
  */
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,11 +33,37 @@ static const char *census_towers(cr_pd *p) {
     return out;
 }
 
-static void census_group(cr_pd *p, const char *model) {
+/* Appends first values as the shipped code of 2.0 has them: all weights of a layer are 10^-power,
+ * its biases 0.1. */
+static const char *constant(cr_pd *p, const char *list, int64_t power, const char *fmt, ...)
+    CR_PRINTF(4, 5);
+static const char *constant(cr_pd *p, const char *list, int64_t power, const char *fmt, ...) {
+    char name[128];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(name, sizeof name, fmt, args);
+    va_end(args);
+    return cr_arena_printf(
+        &p->doc->arena,
+        "%s%s{regex_pattern: '%s[.]weight', init_fn: 'nn.init.constant_,val=1e-%lld'}, "
+        "{regex_pattern: '%s[.]bias', init_fn: 'nn.init.constant_,val=0.1'}",
+        list, *list ? ", " : "", name, (long long)power, name);
+}
+
+/* Both layers of the towers; each: those of the second task begin with less. */
+static const char *constant_towers(cr_pd *p, const char *list, bool each) {
+    for (int t = 0; t < 2; t++)
+        list = constant(p, list, each ? t + 1 : 1, "model[.]_task_tower[.]%d[.].*", t);
+    return list;
+}
+
+/* first: first values, "" for those of crank. */
+static void census_group(cr_pd *p, const char *model, const char *first) {
     cr_pd_dense_features(p);
     cr_pd_put(p, p->model_at,
-              "model_config: {feature_groups: [{group_name: all, feature_names: [%s]}], %s}",
-              cr_pd_dense_names(p), model);
+              "model_config: {feature_groups: [{group_name: all, feature_names: [%s]}], %s%s%s%s}",
+              cr_pd_dense_names(p), model, *first ? ", first_values: [" : "", first,
+              *first ? "]" : "");
 }
 
 /* Two tasks are what the reader has labels for. */
@@ -50,19 +78,53 @@ static void check_tasks(cr_pd *p, const char *key) {
 void cr_pd_mmoe(cr_pd *p) {
     int64_t experts = cr_pd_int(p, p->hyper, "expert_num", CR_PD_REQUIRED, 1, 4096);
     int64_t size = cr_pd_int(p, p->hyper, "expert_size", CR_PD_REQUIRED, 1, 1048576);
-    census_group(p, cr_arena_printf(&p->doc->arena,
-                                    "mmoe: {num_expert: %lld, expert_mlp: {hidden_units: [%lld]}, "
-                                    "task_towers: [%s]}",
-                                    (long long)experts, (long long)size, census_towers(p)));
+    const char *first = "";
+    if (p->o->compat && !p->old) {
+        for (int64_t i = 0; i < experts; i++)
+            first =
+                constant(p, first, i + 1, "model[.]mmoe[.]expert_mlps[.]%lld[.].*", (long long)i);
+        for (int t = 0; t < 2; t++)
+            first = constant(p, first, t + 1, "model[.]mmoe[.]gate_finals[.]%d", t);
+        first = constant_towers(p, first, true);
+    }
+    census_group(p,
+                 cr_arena_printf(&p->doc->arena,
+                                 "mmoe: {num_expert: %lld, expert_mlp: {hidden_units: [%lld]}, "
+                                 "task_towers: [%s]}",
+                                 (long long)experts, (long long)size, census_towers(p)),
+                 first);
 }
 
 void cr_pd_share_bottom(cr_pd *p) {
     int64_t size = cr_pd_int(p, p->hyper, "bottom_size", CR_PD_REQUIRED, 1, 1048576);
     check_tasks(p, p->old ? "tower_nums" : "task_num");
-    census_group(p, cr_arena_printf(&p->doc->arena,
-                                    "simple_multi_task: {bottom_mlp: {hidden_units: [%lld]}, "
-                                    "task_towers: [%s]}",
-                                    (long long)size, census_towers(p)));
+    census_group(p,
+                 cr_arena_printf(&p->doc->arena,
+                                 "simple_multi_task: {bottom_mlp: {hidden_units: [%lld]}, "
+                                 "task_towers: [%s]}",
+                                 (long long)size, census_towers(p)),
+                 p->o->compat && !p->old ? constant_towers(p, "", false) : "");
+}
+
+/* First values of a level of ple: its experts are numbered through all tasks. Those that no task
+ * takes, because the shipped code counts them wrongly, are not there. */
+static const char *constant_level(cr_pd *p, const char *list, int64_t level, int64_t own,
+                                  int64_t shared, bool last) {
+    for (int64_t e = 0; e < 2 * own && e < 2 + own; e++)
+        if (e < own || e >= 2)
+            list = constant(p, list, e + 1,
+                            "model[.]_extraction_nets[.]%lld[.]_task_layers[.]%lld[.]%lld[.].*",
+                            (long long)level, (long long)(e / own), (long long)(e % own));
+    for (int64_t i = 0; i < shared; i++)
+        list =
+            constant(p, list, i + 1, "model[.]_extraction_nets[.]%lld[.]_shared_layers[.]%lld[.].*",
+                     (long long)level, (long long)i);
+    for (int t = 0; t < 2; t++)
+        list = constant(p, list, t + 1, "model[.]_extraction_nets[.]%lld[.]_task_gates[.]%d",
+                        (long long)level, t);
+    return last ? list
+                : constant(p, list, 1, "model[.]_extraction_nets[.]%lld[.]_shared_gate",
+                           (long long)level);
 }
 
 void cr_pd_ple(cr_pd *p) {
@@ -70,19 +132,25 @@ void cr_pd_ple(cr_pd *p) {
     int64_t shared = cr_pd_int(p, p->hyper, "shared_num", CR_PD_REQUIRED, 1, 1024);
     int64_t levels = cr_pd_int(p, p->hyper, "level_number", 1, 1, 16);
     int64_t size = cr_pd_int(p, p->hyper, "expert_size", CR_PD_REQUIRED, 1, 1048576);
-    const char *nets = "";
+    const char *nets = "", *first = "";
     check_tasks(p, "task_num");
-    for (int64_t i = 0; i < levels; i++)
+    for (int64_t i = 0; i < levels; i++) {
+        /* the shipped code lets the experts of task t begin at number t * task_num */
         nets =
             cr_arena_printf(&p->doc->arena,
                             "%s%s{network_name: level%lld, expert_num_per_task: %lld, share_num: "
-                            "%lld, task_expert_net: {hidden_units: [%lld]}, share_expert_net: "
+                            "%lld%s, task_expert_net: {hidden_units: [%lld]}, share_expert_net: "
                             "{hidden_units: [%lld]}}",
                             nets, i ? ", " : "", (long long)i, (long long)own, (long long)shared,
-                            (long long)size, (long long)size);
-    census_group(p, cr_arena_printf(&p->doc->arena,
-                                    "ple: {extraction_networks: [%s], task_towers: [%s]}", nets,
-                                    census_towers(p)));
+                            p->o->compat ? ", task_step: 2" : "", (long long)size, (long long)size);
+        if (p->o->compat) first = constant_level(p, first, i, own, shared, i == levels - 1);
+    }
+    if (p->o->compat) first = constant_towers(p, first, true);
+    census_group(p,
+                 cr_arena_printf(&p->doc->arena,
+                                 "ple: {extraction_networks: [%s], task_towers: [%s]}", nets,
+                                 census_towers(p)),
+                 first);
 }
 
 void cr_pd_esmm(cr_pd *p) {

@@ -63,7 +63,7 @@ extern const cr_msg cr_mask_block_msg, cr_mask_net_module_msg, cr_cross_msg, cr_
 typedef struct cr_extraction_conf { /* ExtractionNetwork */
     cr_conf_base base;
     const char *network_name;
-    int64_t expert_num_per_task, share_num;
+    int64_t expert_num_per_task, share_num, task_step;
     cr_mlp_conf *task_expert_net;
     cr_mlp_conf *share_expert_net; /* NULL: none */
 } cr_extraction_conf;

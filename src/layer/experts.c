@@ -16,6 +16,10 @@ static const cr_field extraction_fields[] = {
     CR_INT(cr_extraction_conf, expert_num_per_task, 0, 1, CR_MAX_EXPERTS, CR_F_REQUIRED,
            "experts of each task"),
     CR_INT(cr_extraction_conf, share_num, 0, 0, CR_MAX_EXPERTS, 0, "experts shared by all tasks"),
+    CR_INT(cr_extraction_conf, task_step, 0, 0, CR_MAX_EXPERTS, CR_F_OURS,
+           "the experts of task t begin at the number t * task_step of all experts; less than "
+           "expert_num_per_task gives neighbours the same weights, as PaddleRec does by mistake; "
+           "0: expert_num_per_task"),
     CR_MSG(cr_extraction_conf, task_expert_net, &cr_mlp_msg, CR_F_REQUIRED,
            "layers of a task's expert"),
     CR_MSG(cr_extraction_conf, share_expert_net, &cr_mlp_msg, 0,
@@ -64,6 +68,36 @@ static bool add_experts(cr_graph *g, const char *prefix, const cr_mlp_conf *c, i
     return diag->n_errors == before;
 }
 
+/* Adds the experts of task t by their numbers among all experts, behind which the shared ones
+ * follow. An expert below *made, or a shared one, takes the weights that are there. */
+static bool add_numbered(cr_graph *g, const cr_extraction_conf *c, int t, int n_task, cr_node *x,
+                         cr_node **out, int64_t *made, cr_diag *diag) {
+    int64_t own = c->expert_num_per_task;
+    size_t before = diag->n_errors;
+    for (int64_t j = 0; j < own && diag->n_errors == before; j++) {
+        int64_t e = t * c->task_step + j;
+        bool is_shared = e >= n_task * own;
+        char name[32];
+        if (is_shared && e - n_task * own >= c->share_num) {
+            cr_diag_add(diag, CR_SEV_ERROR, CR_ECONF, cr_conf_at(c, "task_step"),
+                        "task_step is %lld, so task %d would begin behind the last expert; it is "
+                        "at most expert_num_per_task",
+                        (long long)c->task_step, t);
+            break;
+        }
+        size_t mark = is_shared ? cr_graph_push(g, "_shared_layers")
+                                : cr_graph_push(g, "_task_layers.%lld", (long long)(e / own));
+        snprintf(name, sizeof(name), "%lld", (long long)(is_shared ? e - n_task * own : e % own));
+        bool share = g->share;
+        g->share = share || is_shared || e < *made;
+        out[j] = cr_mlp(g, name, c->task_expert_net, x, diag);
+        g->share = share;
+        cr_graph_pop(g, mark);
+        if (!is_shared && e >= *made) *made = e + 1;
+    }
+    return diag->n_errors == before;
+}
+
 static cr_node *mixed(cr_graph *g, const char *gate, cr_node *x, cr_node *const *experts, int n) {
     return cr_mix(g, cr_softmax(g, cr_linear(g, gate, x, n, true, false), 1), experts, n);
 }
@@ -87,6 +121,7 @@ bool cr_mmoe(cr_graph *g, const char *name, const cr_mlp_conf *expert, const cr_
 bool cr_extraction(cr_graph *g, const char *name, const cr_extraction_conf *c, bool keep_shared,
                    cr_node **x, cr_node **shared, int n_task, cr_diag *diag) {
     int64_t own = c->expert_num_per_task, n_shared = c->share_num, n_all = n_task * own + n_shared;
+    int64_t made = 0; /* experts of tasks that have weights */
     /* the experts of task 0, those of task 1, and so on, then the shared ones */
     cr_node **all = CR_NEW_N(&g->arena, cr_node *, n_all),
             **some = CR_NEW_N(&g->arena, cr_node *, own + n_shared);
@@ -96,7 +131,9 @@ bool cr_extraction(cr_graph *g, const char *name, const cr_extraction_conf *c, b
     for (int t = 0; ok && t < n_task; t++) {
         char part[32];
         snprintf(part, sizeof(part), "_task_layers.%d", t);
-        ok = add_experts(g, part, c->task_expert_net, own, x[t], all + t * own, diag);
+        ok = c->task_step
+                 ? add_numbered(g, c, t, n_task, x[t], all + t * own, &made, diag)
+                 : add_experts(g, part, c->task_expert_net, own, x[t], all + t * own, diag);
     }
     for (int t = 0; ok && t < n_task; t++) {
         char part[32];

@@ -83,6 +83,8 @@ static const cr_field model_fields[] = {
     CR_BOOL(cr_model_conf, missing_id_is_zero, false, CR_F_OURS,
             "in losses and metrics by session or group, rows without an id belong to id 0, as in "
             "TorchEasyRec; false: they are a group of their own"),
+    CR_MSG(cr_model_conf, first_values, &cr_first_values_msg, CR_F_REPEATED | CR_F_OURS,
+           "what dense parameters begin with; the first pattern that fits a name counts"),
     CR_MSG(cr_model_conf, variational_dropout, &cr_variational_dropout_msg, 0,
            "learn which features are needed"),
     CR_K_ENUM("kernel", kernels, 1, CR_F_SPEED, "kernels of the sequential transducers"),

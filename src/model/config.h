@@ -52,10 +52,11 @@ typedef struct cr_model_conf {
     cr_msgs train_metrics;                    /* cr_train_metric_conf */
     double embedding_regularization;          /* crank only */
     bool missing_id_is_zero;                  /* crank only */
+    cr_msgs first_values;                     /* first_values.c; crank only */
     cr_variational_conf *variational_dropout; /* NULL: none */
     bool use_pareto_loss_weight;
 } cr_model_conf;
-extern const cr_msg cr_model_msg;
+extern const cr_msg cr_model_msg, cr_first_values_msg;
 extern const cr_oneof cr_model_family;
 
 typedef struct cr_tower_conf { /* Tower */

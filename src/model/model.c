@@ -464,6 +464,7 @@ cr_model *cr_model_new(const cr_model_opts *o, cr_diag *diag) {
         if (o->with_labels && o->conf->embedding_regularization > 0)
             add_embedding_loss(b, o->conf->embedding_regularization);
         qsort(m->outputs, (size_t)m->n_outputs, sizeof(cr_output), by_name);
+        cr_first_values(m, &o->conf->first_values, diag);
         cr_codes_finish(&m->graph);
         cr_matmul_finish(&m->graph);
     }

@@ -204,6 +204,9 @@ void cr_model_bytes(const cr_model *m, const cr_optim_type *optim, int64_t *tabl
 /* cr_model_alloc makes the memory, cr_model_fill the first values. */
 CR_CHECKED cr_code cr_model_alloc(cr_model *m, const cr_model_opts *o, cr_err *err);
 void cr_model_fill(cr_model *m, uint64_t seed, cr_pool *pool);
+/* first_values.c: gives dense parameters the first values that model_config.first_values names; for
+ * cr_model_new. */
+void cr_first_values(cr_model *m, const cr_msgs *list, cr_diag *diag);
 /* cr_model_scales (collective) computes the scale of a step's input (cr_step_input): for each of
  * m->weights an array as long as the batch has rows. The weights are divided by their sum over the
  * rows of all lanes. */

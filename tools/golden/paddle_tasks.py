@@ -65,6 +65,23 @@ CASES["share_bottom"] = Case("share_bottom", new("feature_size: 6, bottom_size: 
 CASES["ple"] = Case("ple", new("feature_size: 6, task_num: 2, exp_per_task: 2, shared_num: 2, level_number: 2, expert_size: 5, tower_size: 4"),
                     census_rows, ple_net, census_loss, 0.1)
 
+
+
+def ple_shipped(P, x, train):
+    """Experts of the second task begin at number 2 of all experts, so that it shares one of the first task."""
+    at, own, x = "_extraction_nets.0.", 3, x["x"]
+    shared = [layers(P, at + "_shared_layers.%d" % i, x, 1) for i in range(2)]
+    out = []
+    for t in range(2):
+        experts = [layers(P, at + "_task_layers.%d.%d" % divmod(2 * t + j, own), x, 1) for j in range(own)] + shared
+        w = F.softmax(linear(P, "model." + at + "_task_gates.%d" % t, x), 1)
+        out.append((w.unsqueeze(2) * torch.stack(experts, 1)).sum(1))
+    return towers(P, out)
+
+
+CASES["ple_compat"] = Case("ple", new("feature_size: 6, task_num: 2, exp_per_task: 3, shared_num: 2, level_number: 1, expert_size: 5, tower_size: 4", rate=0.01),
+                           census_rows, ple_shipped, census_loss, 0.01, "Adam")
+
 # ---- esmm: a click, and a click that leads to a purchase ----
 
 FIELDS = ["101", "109_14", "110_14", "127_14", "150_14", "121", "122", "124", "125", "126", "127", "128", "129", "205", "206", "207", "210", "216", "508",

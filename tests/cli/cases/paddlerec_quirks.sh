@@ -229,3 +229,47 @@ for reader in dinReader:din dien_reader:dien amazon_reader:bst avazu_reader:flen
     ends 2
     has_err "mine/reader.yaml:2:...: note: the data and hyper-parameters are those of PaddleRec's ${reader#*:}, so that is the model; ..."
 done
+
+# mmoe, ple and share_bottom of 2.0 as shipped: constant first values, and experts of ple that two tasks share by mistake
+mkdir -p mmoe ple share_bottom census
+awk 'BEGIN { for (i = 0; i < 16; i++) { printf "%d,%d", i % 2, i % 3 == 0; for (k = 1; k <= 4; k++) printf ",%.1f", (i * k % 10) / 10; print "" } }' >census/part-0
+sizes() {
+    case $1 in
+    mmoe) echo 'expert_num: 3, expert_size: 4, gate_num: 2' ;;
+    ple) echo 'task_num: 2, exp_per_task: 3, shared_num: 2, level_number: 2, expert_size: 4' ;;
+    share_bottom) echo 'task_num: 2, bottom_size: 5' ;;
+    esac
+}
+for m in mmoe ple share_bottom; do
+    cat >$m/config.yaml <<END_OF_CONFIG
+runner: {train_data_dir: ../census, train_reader_path: census_reader, train_batch_size: 8, epochs: 1, model_save_path: out_$m}
+hyper_parameters: {optimizer: {class: Adam, learning_rate: 1e-30}, feature_size: 4, tower_size: 2, $(sizes $m)}
+END_OF_CONFIG
+    run crank run -m $m/config.yaml -q --compat paddlerec
+    ends 0
+    run crank params out_$m/0
+    # name, least and largest value: both are equal where the first value is a constant
+    sed '/^optimizer/,$d' "$out" | awk '$1 ~ /^model[.]/ && $(NF - 1) == $NF { print $1, $NF }' | sed 's/mlp[.]0[.]perceptron[.]0[.]//' >$m.txt
+    grep -v ' 0.1$' $m.txt | grep -q bias && fail "biases of $m: $(cat $m.txt)"
+done
+for line in 'model.mmoe.expert_mlps.2.weight 0.001' 'model.mmoe.gate_finals.0.weight 0.1' 'model.mmoe.gate_finals.1.weight 0.01' 'model._task_tower.1.linear.weight 0.01'; do
+    grep -qxF "$line" mmoe.txt || fail "$line: $(cat mmoe.txt)"
+done
+for line in 'model._extraction_nets.1._task_layers.1.1.weight 1e-05' 'model._extraction_nets.0._shared_layers.1.weight 0.01' 'model._extraction_nets.0._shared_gate.weight 0.1' 'model._task_tower.1.tower_mlp.weight 0.01'; do
+    grep -qxF "$line" ple.txt || fail "$line: $(cat ple.txt)"
+done
+grep -q '_task_layers.1.2' ple.txt && fail "an expert that no task has"
+grep -qxF 'model._task_tower.1.linear.weight 0.1' share_bottom.txt || fail "$(cat share_bottom.txt)"
+grep -q bottom_mlp share_bottom.txt && fail "the bottom is constant: $(cat share_bottom.txt)"
+# one expert for each task: that of the second is the first shared one
+sed -i 's/exp_per_task: 3/exp_per_task: 1/' ple/config.yaml
+run crank run -m ple/config.yaml -q --compat paddlerec
+ends 0
+run crank params out_ple/0
+grep -q '_task_layers.1' "$out" && fail "an expert that no task has"
+# without --compat the values are random, and every task has its experts
+run crank run -m ple/config.yaml -q
+ends 0
+run crank params out_ple/0
+grep -q '_task_layers.1.0' "$out" || fail "$(cat "$out")"
+[ "$(sed '/^optimizer/,$d' "$out" | awk '$1 ~ /weight$/ && $(NF - 1) == $NF' | wc -l)" -eq 0 ] || fail "constant values"
