@@ -5,7 +5,7 @@ import {drawCharts, leaveCharts, redraw} from './charts.js'
 import {button, el, fill, renew} from './dom.js'
 import {count, date, duration, number, percent, bytes} from './format.js'
 import {badge, drawCheckpoints, drawCompare, drawConfig, drawFeatures, drawNotes, drawTable} from './panels.js'
-import {colour, focused, headline, isShown, label, listed, projects, refreshRuns, runs, shown, toggle} from './runs.js'
+import {colour, focused, headline, label, listed, picked, projects, refreshRuns, runs, toggle} from './runs.js'
 import {onState, readAddress, set, state} from './state.js'
 import {drawWhy} from './why.js'
 import {setLanguage, t} from './words.js'
@@ -25,16 +25,19 @@ function chineseReader() {
 // ---- the list ----
 function drawList() {
   const list = listed(), groups = new Map()
-  for (const r of list) groups.set(r.project, [...(groups.get(r.project) ?? []), r])
-  const f = focused()
+  for (const r of list) {
+    if (!groups.has(r.project)) groups.set(r.project, [])
+    groups.get(r.project).push(r)
+  }
+  const f = focused(), on = picked()
   renew($('list'), [...groups].map(([project, members]) => el('div', { class: 'group', 'data-key': 'project ' + project }, project ? el('h4', {}, project) : null, members.map((r) => {
-    const h = headline(r), on = isShown(r)
-    return el('div', { class: 'run' + (r === f ? ' focus' : '') + (on ? ' on' : ''), 'data-run': r.id, 'data-key': r.id, style: { '--own': colour(r.run) }, onclick: () => set({ focus: r.id }) },
-      el('input', { type: 'checkbox', checked: on, 'aria-label': label(r), style: { 'accent-color': colour(r.run) }, onclick: (e) => { e.stopPropagation(); toggle(r) } }),
+    const h = headline(r), isOn = on.has(r)
+    return el('div', { class: 'run' + (r === f ? ' focus' : '') + (isOn ? ' on' : ''), 'data-run': r.id, 'data-key': r.id, style: { '--own': colour(r.run) }, onclick: () => set({ focus: r.id }) },
+      el('input', { type: 'checkbox', checked: isOn, 'aria-label': label(r), style: { 'accent-color': colour(r.run) }, onclick: (e) => { e.stopPropagation(); toggle(r) } }),
       el('div', { class: 'run-text' }, el('div', { class: 'run-name', title: r.id }, label(r)),
         el('div', { class: 'dim' }, el('span', { class: 'state ' + r.state }, t(r.state)), ` · ${t('step').toLowerCase()} ${count(r.step)}`, h ? ` · ${h[0]} ${number(+h[1].toPrecision(5))}` : '')))
   }))))
-  $('counts').textContent = `${shown().length} / ${runs.length}`
+  $('counts').textContent = `${on.size} / ${runs.length}`
   const names = projects()
   renew($('project'), el('option', { value: '*', selected: state.project === null }, t('anything')), names.map((p) => el('option', { value: '=' + p, 'data-key': p, selected: state.project === p }, p || '–')))
   $('project').hidden = names.length < 2

@@ -2,7 +2,7 @@
 import {getDiff, getRun, saveNotes} from './api.js'
 import {button, el, fill, renew} from './dom.js'
 import {count, date, duration, number, percent} from './format.js'
-import {canWrite, colour, focused, isShown, label, listed, newestFirst, toggle} from './runs.js'
+import {canWrite, colour, focused, label, listed, newestFirst, picked, toggle} from './runs.js'
 import {set, state} from './state.js'
 import {t} from './words.js'
 
@@ -40,16 +40,17 @@ export async function details() {
 // ---- runs ----
 export function drawTable(into) {
   const list = listed(), names = [...new Set(list.flatMap((r) => Object.keys(r.last)))].filter((n) => /^val\.|^train\.(loss|auc)/.test(n) && !/\.(rows|ips)$/.test(n)).sort()
+  const f = focused(), on = picked()
   renew(into, table(['', t('run'), t('state'), t('started'), t('elapsed'), t('step'), t('rows'), t('speed'), ...names],
-    list.map((r) => el('tr', { class: r === focused() ? 'focus' : '', 'data-key': r.id, onclick: () => set({ focus: r.id }) },
-      td(el('input', { type: 'checkbox', checked: isShown(r), 'aria-label': label(r), onclick: (e) => { e.stopPropagation(); toggle(r) } })),
+    list.map((r) => el('tr', { class: r === f ? 'focus' : '', 'data-key': r.id, onclick: () => set({ focus: r.id }) },
+      td(el('input', { type: 'checkbox', checked: on.has(r), 'aria-label': label(r), onclick: (e) => { e.stopPropagation(); toggle(r) } })),
       td([el('span', { class: 'dot', style: { background: colour(r.run) } }), ' ', r.id], { class: 'name' }), td(badge(r)), td(date(r.started), { class: 'when' }), right(duration(r.time - r.started)),
       right(count(r.step)), right(count(r.rows)), right(count(r.last['train.ips'])), names.map((n) => right(number(r.last[n])))))))
 }
 
 // ---- two runs ----
 export async function drawCompare(into) {
-  const a = focused(), all = newestFirst(), b = all.find((r) => r.id === state.against && r !== a) ?? all.find((r) => r !== a && isShown(r)) ?? all.find((r) => r !== a)
+  const a = focused(), on = picked(), all = newestFirst(), b = all.find((r) => r.id === state.against && r !== a) ?? all.find((r) => r !== a && on.has(r)) ?? all.find((r) => r !== a)
   if (!a || !b) return fill(into, el('p', { class: 'empty' }, t('choose_two')))
   const diff = await getDiff(a.run, b.run)
   if (state.tab !== 'compare' || focused()?.id !== a.id) return // the reader has gone on

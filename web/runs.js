@@ -5,6 +5,8 @@ import {state, set} from './state.js'
 const COLOURS = ['#3b82f6', '#f97316', '#10b981', '#e11d48', '#8b5cf6', '#eab308', '#06b6d4', '#ec4899', '#84cc16', '#a16207', '#6366f1', '#14b8a6']
 const SHOWN_AT_FIRST = 10
 export const runs = [] // by number
+const ids = new Map() // the run of each id
+let experiments = new Map() // how many runs have each name of an experiment
 let known = 0 // version of the board
 let mayWrite = false
 export function canWrite() {
@@ -15,14 +17,22 @@ export async function refreshRuns() {
   const got = await getRuns(known)
   known = got.version
   mayWrite = got.notes
-  for (const r of got.runs) runs[r.run] = r
+  for (const r of got.runs) {
+    if (runs[r.run]) ids.delete(runs[r.run].id)
+    runs[r.run] = r
+    ids.set(r.id, r)
+  }
+  if (got.runs.length) {
+    experiments = new Map()
+    for (const r of ids.values()) experiments.set(r.experiment, (experiments.get(r.experiment) ?? 0) + 1)
+  }
   return got.runs.length > 0
 }
 export function colour(i) {
   return COLOURS[i % COLOURS.length]
 }
 export function byId(id) {
-  return runs.find((r) => r && r.id === id) ?? null
+  return ids.get(id) ?? null
 }
 // Runs that began last come first.
 export function newestFirst() {
@@ -40,8 +50,9 @@ export function shown() {
   if (state.runs === null) return newestFirst().slice(0, SHOWN_AT_FIRST)
   return state.runs.map(byId).filter((r) => r)
 }
-export function isShown(r) {
-  return shown().includes(r)
+// The same as a set, to ask about many runs.
+export function picked() {
+  return new Set(shown())
 }
 export function toggle(r) {
   const ids = shown().map((x) => x.id)
@@ -62,5 +73,5 @@ export function headline(r) {
 }
 // The name of a run that is short and still its own.
 export function label(r) {
-  return runs.some((x) => x && x !== r && x.experiment === r.experiment) ? r.id : r.experiment
+  return experiments.get(r.experiment) > 1 ? r.id : r.experiment
 }

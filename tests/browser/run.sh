@@ -1,7 +1,7 @@
 #!/bin/sh
 # run.sh [BUILD_DIR] [--update | --many] - the page of `crank board` in Chromium: every control, a run that trains, broken
 # logs, hostile names, pictures. Needs node, npm and chromium (tools/deps.sh full). --update keeps the pictures
-# as they are now in tests/browser/expected. --many opens 500 runs of 100,000 lines instead, on a machine that does nothing else.
+# as they are now in tests/browser/expected. --many opens 500 runs of 100,000 lines instead and measures.
 set -eu
 cd "$(dirname "$0")/../.."
 build=build
