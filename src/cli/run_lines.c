@@ -115,7 +115,7 @@ static bool new_name(cr_buf *b, const cr_paddle_run *r, const char *name) {
         cr_buf_str(b, "PAUC");
         return true;
     }
-    if (!r->task_first) return put_name(b, name, false);
+    if (!r->task_first) return put_name(b, name, r->capitals);
     cr_buf_printf(b, "%s_auc", name + 4);
     return true;
 }

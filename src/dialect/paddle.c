@@ -361,6 +361,7 @@ static void new_runner(cr_pd *p) {
                                        "save_inference_feed_varnames",
                                        "save_inference_fetch_varnames",
                                        "use_fleet",
+                                       "is_train",
                                        "reader_type",
                                        "pipe_command",
                                        "thread_num",

@@ -66,6 +66,7 @@ typedef struct cr_paddle_run {
     bool task_first;   /* ... as click_auc, not auc_click (aitm) */
     bool accuracy;     /* ... and the accuracy is called so, not acc (dlrm) */
     bool by_place;     /* ... and the AUC by place is called PAUC (dpin) */
+    bool capitals;     /* ... and metrics have the names of the old kind, AUC and ACC (sign) */
     bool plain_auc;    /* training of the old kind shows one AUC, in small letters (listwise) */
     /* training: the folder of the checkpoints of batches; a file that gets the values of every
      * batch; NULL: none */

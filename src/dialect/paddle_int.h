@@ -73,10 +73,11 @@ struct cr_pd {
     /* what the reader gives */
     const char **ids; /* columns of ids, in order */
     int n_ids;
-    bool weighted; /* they are ids with weights */
+    int64_t largest_id; /* of all lines (sign) */
+    bool weighted;      /* they are ids with weights */
     cr_pd_dense *dense;
     int n_dense;
-    bool width_unknown; /* a dense slot was told as wrong, so their widths say nothing */
+    bool width_unknown;    /* a dense slot was told as wrong, so their widths say nothing */
     const char *padding;   /* of missing ids */
     bool apart;            /* lines of training and of evaluation have other columns */
     int64_t decay_rows;    /* decay_steps counts epochs of so many rows; 0: steps */
@@ -223,6 +224,7 @@ void cr_pd_pasted(cr_pd *p);    /* ids, and labels of another file */
 void cr_pd_matrix(cr_pd *p);    /* a matrix of ids, the label last (2.0); feat_idx (1.8.5) */
 void cr_pd_purchases(cr_pd *p); /* click, purchase, and ids of feature_vocabulary */
 void cr_pd_behaviour(cr_pd *p); /* a history of 50 steps with masks, features, price, label */
+void cr_pd_id_lines(cr_pd *p);  /* a label and ids, as many in every line */
 void cr_pd_lists(cr_pd *p);     /* drawn lists: label;user;items;place */
 void cr_pd_page(cr_pd *p);      /* clicks with their places on a page; item;category;place;label */
 
@@ -245,6 +247,7 @@ void cr_pd_dpin(cr_pd *p);
 void cr_pd_listwise(cr_pd *p);
 /* cr_pd_list_sizes reads the sizes of listwise's lists, of which a dataset has so many. */
 cr_paddle_lists cr_pd_list_sizes(cr_pd *p, cr_pd_map dataset);
+void cr_pd_sign(cr_pd *p);
 void cr_pd_afm(cr_pd *p);
 void cr_pd_pnn(cr_pd *p);
 void cr_pd_fgcnn(cr_pd *p);

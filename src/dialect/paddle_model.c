@@ -111,6 +111,7 @@ static const cr_pd_model models[] = {
     {"ple", cr_pd_census, cr_pd_ple, idle_tasks, "Adam", false, false},
     {"pnn", cr_pd_feat, cr_pd_pnn, idle_slots, NULL, true, false},
     {"share_bottom", cr_pd_census, cr_pd_share_bottom, idle_tasks, "Adam", false, false},
+    {"sign", cr_pd_id_lines, cr_pd_sign, idle_none, "Adagrad", false, false},
     {"slot_dnn", cr_pd_signs, cr_pd_slot_dnn, idle_slot_dnn, "Adam", false, false},
     {"ssr", cr_pd_last_item, cr_pd_ssr, idle_none, NULL, false, false},
     {"tagspace", cr_pd_tagged, cr_pd_tagspace, idle_none, NULL, false, false},
@@ -127,7 +128,7 @@ static const cr_pd_model models[] = {
 /* Models of PaddleRec that crank does not have. */
 static const char *const others[] = {"bert4rec", "deeprec", "deepwalk", "dselect_k", "dsin",
                                      "ensfm",    "iprec",   "kim",      "maml",      "metaheac",
-                                     "mhcn",     "sign",    "tisas",    NULL};
+                                     "mhcn",     "tisas",   NULL};
 
 static const char *next_model(const void *ctx, size_t i) {
     (void)ctx;
@@ -198,6 +199,7 @@ static const cr_pd_model *by_keys(const cr_pd *p) {
         {"dmr", "main_embedding_size", "cms_segid_size"},
         {"dpin", "max_item", "max_context"},
         {"listwise", "user_vocab", "item_len"},
+        {"sign", "l0_para", "pred_edges"},
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (has(p, rules[i].a) && has(p, rules[i].b)) return by_name(rules[i].model);

@@ -36,6 +36,7 @@
     X(group_attention, cr_block_group_attention_msg)                                               \
     X(group_conv, cr_block_group_conv_msg)                                                         \
     X(gru, cr_block_gru_msg)                                                                       \
+    X(hard_concrete, cr_block_hard_concrete_msg)                                                   \
     X(interleave, cr_block_interleave_msg)                                                         \
     X(label_attention, cr_block_label_attention_msg)                                               \
     X(layer_norm, cr_block_layer_norm_msg)                                                         \
@@ -50,6 +51,8 @@
     X(multiply, cr_block_multiply_msg)                                                             \
     X(next_item, cr_block_next_item_msg)                                                           \
     X(pair_attention, cr_block_pair_attention_msg)                                                 \
+    X(pair_mean, cr_block_pair_mean_msg)                                                           \
+    X(pair_products, cr_block_pair_products_msg)                                                   \
     X(penalty, cr_block_penalty_msg)                                                               \
     X(pick, cr_block_pick_msg)                                                                     \
     X(place_vectors, cr_block_place_vectors_msg)                                                   \

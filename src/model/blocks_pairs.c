@@ -52,7 +52,7 @@ static void pair_attention(cr_block_call *c, const void *conf) {
     cr_node *b = cr_vector(c->g, "attention.bias", A, init);
     cr_node *h = cr_weight(c->g, "projection.weight", 1, A, CR_INIT_U(1.0 / sqrt((double)A)));
     cr_graph_pop(c->g, mark);
-    cr_node *p = cr_pair_mul(c->g, c->x.node, c->x.node, F, D);
+    cr_node *p = cr_pair_mul(c->g, c->x.node, c->x.node, F, D, false);
     cr_node *s = cr_matmul_each(c->g, p, W, b, true, P);
     s = cr_softmax(c->g, cr_matmul_each(c->g, s, h, NULL, false, P), 1);
     cr_block_give(c, cr_bmm(c->g, s, p, 1, P, D));
@@ -141,9 +141,9 @@ static void bilinear(cr_block_call *c, const void *conf) {
         cr_node *u = kind == ONE
                          ? cr_matmul_each(c->g, c->x.node, matrix(c, "weight", D), NULL, false, F)
                          : per_part(c, F, P, false, false);
-        y = cr_pair_mul(c->g, u, c->x.node, F, D);
+        y = cr_pair_mul(c->g, u, c->x.node, F, D, false);
         if (symmetric) {
-            cr_node *both[2] = {y, cr_pair_mul(c->g, c->x.node, u, F, D)};
+            cr_node *both[2] = {y, cr_pair_mul(c->g, c->x.node, u, F, D, false)};
             y = cr_add(c->g, both, (float[]){1, 1}, 2);
         }
     }

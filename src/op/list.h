@@ -48,12 +48,14 @@
     X(fold_heads)                                                                                  \
     X(fold_product)                                                                                \
     X(gather)                                                                                      \
+    X(gates_open)                                                                                  \
     X(ge)                                                                                          \
     X(graph_mix)                                                                                   \
     X(group_near)                                                                                  \
     X(group_pool)                                                                                  \
     X(group_spread)                                                                                \
     X(gru)                                                                                         \
+    X(hard_concrete)                                                                               \
     X(l2)                                                                                          \
     X(label)                                                                                       \
     X(layer_norm)                                                                                  \
@@ -71,6 +73,7 @@
     X(mul)                                                                                         \
     X(norms)                                                                                       \
     X(pad)                                                                                         \
+    X(pair_mean)                                                                                   \
     X(pair_mul)                                                                                    \
     X(pairs)                                                                                       \
     X(pairwise)                                                                                    \

@@ -174,8 +174,24 @@ cr_node *cr_group_spread(cr_graph *g, cr_node *x, int64_t n, int64_t D);
 cr_node *cr_fm(cr_graph *g, cr_node *x, int64_t from, int64_t F, int64_t D); /* -> D */
 cr_node *cr_pairs(cr_graph *g, cr_node *x, int64_t F, int64_t D);            /* -> F (F-1) / 2 */
 
-/* pair_mul.c: u_i * v_j for all i < j, of u and v (F, D) -> (F (F-1) / 2, D) */
-cr_node *cr_pair_mul(cr_graph *g, cr_node *u, cr_node *v, int64_t F, int64_t D);
+/* pair_mul.c: u_i * v_j for all i < j, with `self` also for i = j, of u and v (F, D) -> (P, D); P
+ * is F (F-1) / 2 or F (F+1) / 2 */
+cr_node *cr_pair_mul(cr_graph *g, cr_node *u, cr_node *v, int64_t F, int64_t D, bool self);
+/* pair_mean.c: in the same order of pairs, m (P, D) and its gates s (P) -> (F, D): for each field
+ * the mean of s_p m_p over the pairs with s_p > 0 that the field is in, or, without `both`, is the
+ * second of. A field without such a pair has zeros. */
+cr_node *cr_pair_mean(cr_graph *g, cr_node *m, cr_node *s, int64_t F, bool self, bool both);
+/* hard_concrete.c: gates between 0 and 1 that are 0 or 1 in many rows (Louizos et al., 2018). name
+ * tells its random numbers apart from those of other gates. */
+typedef struct cr_gate_opts {
+    double temperature;
+    double low, high; /* what a gate reaches before it is cut: below 0, above 1 */
+    bool noise;       /* in training it is drawn; else it is a function of x alone */
+    bool binary_log;  /* logarithms of base 2 in place of natural ones */
+} cr_gate_opts;
+cr_node *cr_hard_concrete(cr_graph *g, cr_node *x, const cr_gate_opts *o, const char *name);
+/* scale times the sum over a row of the probabilities that its gates are not 0 -> 1 */
+cr_node *cr_gates_open(cr_graph *g, cr_node *x, const cr_gate_opts *o, double scale);
 
 /* mix.c: sum over i of gate_i x_i; gate (n). */
 cr_node *cr_mix(cr_graph *g, cr_node *gate, cr_node *const *x, int n);

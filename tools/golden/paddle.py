@@ -19,6 +19,7 @@ from torch.nn import functional as F
 
 from common import DATA, Writer
 from paddle_attend import CASES as ATTENDED
+from paddle_graph import CASES as GRAPHS
 from paddle_lists import CASES as LISTS
 from paddle_nets import CASES as MATCHED
 from paddle_news import CASES as NEWS
@@ -26,7 +27,7 @@ from paddle_rank import CASES as RANKED
 from paddle_steps import CASES as STEPPED
 from paddle_tasks import CASES as TASKS
 
-CASES = {**ATTENDED, **LISTS, **MATCHED, **NEWS, **RANKED, **STEPPED, **TASKS}
+CASES = {**ATTENDED, **GRAPHS, **LISTS, **MATCHED, **NEWS, **RANKED, **STEPPED, **TASKS}
 B, STEPS = 16, 10
 CRANK = os.environ.get("CRANK", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "build", "crank"))
 
@@ -64,7 +65,12 @@ def run(case, start, batches, dtype):
     moved = [v for k, v in P.items() if v.requires_grad and not (case.frozen and k.startswith(case.frozen)) and k not in case.grda]
     sums = {k: P[k].detach().clone() for k in case.grda}
     out = {"init/" + k: v.detach().clone() for k, v in P.items()}
-    opt = torch.optim.SGD(moved, lr=case.rate) if case.optimizer == "SGD" else torch.optim.Adam(moved, lr=case.rate)
+    if case.optimizer == "Adagrad":  # rows of tables and dense parameters differ in what keeps the root from 0
+        tables = [v for k, v in P.items() if "embedding_group" in k]
+        rest = [v for v in moved if not any(v is t for t in tables)]
+        opt = torch.optim.Adagrad([dict(params=tables, eps=1e-8), dict(params=rest, eps=1e-6)], lr=case.rate)
+    else:
+        opt = torch.optim.SGD(moved, lr=case.rate) if case.optimizer == "SGD" else torch.optim.Adam(moved, lr=case.rate)
     losses = []
     for step, (x, y) in enumerate(batches):
         x = {k: v.to(dtype) if v.is_floating_point() else v for k, v in x.items()}

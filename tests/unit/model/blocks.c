@@ -53,6 +53,7 @@ static const struct {
     {"group_attention", MODEL(AB, "group_attention: {vectors: 2, units: 3}"), 4,
      "attention.weight attention.bias projection.weight"},
     {"group_conv", MODEL(AB, "group_conv: {vectors: 2, filters: 5}"), 10, "weight bias"},
+    {"hard_concrete", MODEL(AB, "hard_concrete: {penalty: 0.1}"), 8, ""},
     {"interleave", MODEL(AB ", " AB, "interleave: {}"), 16, ""},
     {"gru", MODEL(SEQ, "gru: {hidden_size: 6}"), 6,
      "weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0"},
@@ -61,6 +62,14 @@ static const struct {
     {"mix_fields", MODEL(AB, "mix_fields: {units: 3}"), 12, "weight"},
     {"pair_attention", MODEL(AB, "pair_attention: {attention_units: 3}"), 4,
      "attention.weight attention.bias projection.weight"},
+    {"pair_mean",
+     M_MODEL(GROUPS,
+             "backbone: {blocks: [{name: p, inputs: [" AB
+             "], pair_products: {self: true}}, {name: s, inputs: [{block_name: p}], sum: {each: "
+             "true}}, {name: t, inputs: [{block_name: p}, {block_name: s}], pair_mean: {self: "
+             "true}}], concat_blocks: [t]}"),
+     8, ""},
+    {"pair_products", MODEL(AB, "pair_products: {self: true}"), 12, ""},
     {"product", MODEL(AB, "product: {units: 3}"), 3, "weight"},
     {"penalty", MODEL(AB, "penalty: {factor: 2}"), 8, ""},
     {"scale", MODEL(AB, "scale: {bias: true}"), 8, "weight bias"},

@@ -269,6 +269,23 @@ static const struct a_graph {
      "{block_name: aware}], mlp: "
      "{hidden_units: [8]}}]}, "
      "losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}]}"},
+    /* a graph of the fields, whose pairs have gates */
+    {"pair_graph",
+     "model_config={feature_groups: ["
+     "{group_name: rows, feature_names: [user, item, cate, tags]}], "
+     "backbone: {blocks: ["
+     "{name: p, inputs: [{feature_group_name: rows}], pair_products: {}}, "
+     "{name: hidden, inputs: [{block_name: p}], field_linear: {units: 4, relu: true}}, "
+     "{name: edge, inputs: [{block_name: hidden}], field_linear: {units: 1}}, "
+     "{name: gates, inputs: [{block_name: edge}], hard_concrete: {penalty: 0.01}}, "
+     "{name: still, inputs: [{block_name: edge}], hard_concrete: {noise: false, binary_log: "
+     "true}}, "
+     "{name: nodes, inputs: [{block_name: p}, {block_name: gates}], pair_mean: {}}, "
+     "{name: second, inputs: [{block_name: hidden}, {block_name: still}], pair_mean: {both: "
+     "false}}, "
+     "{name: again, inputs: [{block_name: second}], pair_products: {self: true}}, "
+     "{name: top, inputs: [{block_name: nodes}, {block_name: again}], mlp: {hidden_units: [8]}}]}, "
+     "losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}]}"},
     /* vectors in groups of two */
     {"groups",
      "model_config={feature_groups: ["
@@ -741,6 +758,20 @@ TEST(mistakes_of_layers) {
             "not a multiple of num_heads 3");
     REFUSED(MIXED("field_transformer: {}"), "different widths");
     REFUSED(MIXED("place_vectors: {}"), "different widths");
+    REFUSED(MIXED("pair_products: {}"), "different widths");
+    REFUSED(LAYER("hard_concrete: {low: 0}"), "low below 0");
+    REFUSED(LAYER("hard_concrete: {high: 1}"), "high above 1");
+    REFUSED(LAYER("hard_concrete: {temperature: 0}"), "temperature above 0");
+    REFUSED(LAYER("pair_mean: {}"), "pair_mean reads 2 inputs and has 1");
+    REFUSED(ONE(BLOCK("a", IN_G("rows") "," IN_G("rows") "], pair_mean: {}")),
+            "the vectors of pairs and as many gates, and has 4 and 32");
+    REFUSED(ONE(BLOCK("s", IN_G("rows") "], sum: {each: true}") ", " BLOCK(
+                "a", IN_G("rows") "," IN("s") "], pair_mean: {}")),
+            "its 4 vectors are not all pairs of some vectors", "give `self`");
+    REFUSED(ONE(BLOCK("s", IN_G("rows") "], linear: {units: 4}") ", " BLOCK(
+                "a", IN("s") "], "
+                             "pair_products: {}")),
+            "pair_products makes pairs of 1 vector; give it two or more");
     REFUSED(LAYER("fields: {dim: 5}"), "no whole number of vectors of width 5", "divides");
     REFUSED(LAYER("residual: {mlp: {hidden_units: [4]}}"), "hidden_units is 4", "32 wide");
     REFUSED(LAYER("activation: {function: nn.Rely}"), "nn.Rely");
