@@ -29,7 +29,7 @@ static const cr_opt opts[] = {
             "folder of checkpoints and results"),
     CR_OPT_(args, like, CR_O_STR, 0, 0, "STYLE", "yaml", NULL, 0, 0,
             "yaml, or tzrec: protobuf text with nothing that TorchEasyRec does not know"),
-    CR_OPT_(args, rows, CR_O_COUNT, 0, 0, "N", "0", "all", 0, 1e15,
+    CR_OPT_(args, rows, CR_O_COUNT, 0, CR_O_ALL, "N", "0", "all", 0, 1e15,
             "look at about so many rows only"),
     CR_OPT_BOOL(args, force, 0, "write over a file that is there"),
     CR_OPT_THREADS(args),
@@ -80,7 +80,8 @@ static void say(cr_ui *ui, const args *f, const cr_draft *c) {
             cr_ui_say("  row weight  %s (guessed by its name)\n", x->col->name);
         if (x->use != CR_DRAFT_SKIP) continue;
         if (skipped++ < 10)
-            cr_ui_say("  %-10s  %s: %s\n", skipped == 1 ? "left out" : "", x->col->name, x->why);
+            cr_ui_say("  %-10s  %s: %s\n", skipped == 1 ? "left out" : "",
+                      cr_survey_col_name(x->col), x->why);
     }
     if (skipped > 10) cr_ui_say("              and %d more, see the file\n", skipped - 10);
     if (c->eval_fraction > 0)

@@ -18,7 +18,7 @@ static const cr_opt opts[] = {
             "this"),
     CR_OPT_STR(args, label, 0, "COLUMN", "guessed",
                "the label, by name or number; an empty text: there is none"),
-    CR_OPT_(args, rows, CR_O_COUNT, 0, 0, "N", "0", "all", 0, 1e15,
+    CR_OPT_(args, rows, CR_O_COUNT, 0, CR_O_ALL, "N", "0", "all", 0, 1e15,
             "stop after about so many rows: at the end of a block"),
     CR_OPT_BOOL(args, json, 0, "print one JSON object"),
     CR_OPT_STR(args, html, CR_O_PATH, "FILE", "none", "write a page"),

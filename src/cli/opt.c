@@ -85,6 +85,8 @@ static void range_text(const cr_opt *o, char out[96]) {
         snprintf(out, 96, "true or false; or leave the value out");
     else if (o->type == CR_O_UINT64)
         snprintf(out, 96, "%s from 0 to 18446744073709551615", what);
+    else if (o->flags & CR_O_ALL)
+        snprintf(out, 96, "all, or an integer of at least 1");
     else if (o->type != CR_O_FLOAT && o->max >= 9e15)
         snprintf(out, 96, "%s of at least %s", what, lo);
     else if (isinf(o->max))

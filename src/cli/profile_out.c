@@ -48,6 +48,7 @@ static const char *remark(cr_arena *a, const cr_survey *s, int k) {
     if (c->not_number)
         return cr_arena_printf(a, "%lld values are no numbers: '%s'", (long long)c->not_numbers,
                                c->not_number);
+    if (cr_survey_counts_rows(c)) return "counts the rows";
     if (c->kind == CR_SURVEY_EMPTY || c->kind == CR_SURVEY_CONSTANT) return "tells nothing";
     if (c->kind == CR_SURVEY_WORD && c->values > 100 && c->distinct > 0.95 * (double)c->values)
         return "different in nearly every row";
@@ -95,7 +96,7 @@ void cr_profile_table(cr_ui *ui, const cr_survey *s) {
         const cr_survey_col *c = &s->cols[i];
         char n[32];
         row = cr_grid_row(&g);
-        row[0] = c->name;
+        row[0] = cr_survey_col_name(c);
         row[1] = kind_text(a, c);
         row[2] = percent(a, (double)c->missing / (double)(c->rows ? c->rows : 1));
         row[3] = cr_arena_printf(a, "%s%s", c->exact || c->values == 0 ? "" : "~",
@@ -230,7 +231,7 @@ static void column_html(cr_buf *b, const cr_survey *s, int k, cr_arena *a) {
     char n[32];
     const char *note = remark(a, s, k);
     cr_buf_str(b, "<tr><td>");
-    escaped(b, c->name);
+    escaped(b, cr_survey_col_name(c));
     cr_buf_str(b, "<td>");
     escaped(b, kind_text(a, c));
     cr_buf_printf(b, "<td class=n>%s<td class=n>%s%s<td class=n>",

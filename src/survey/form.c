@@ -5,7 +5,8 @@
  * it cuts nearly all of the first lines into the same number of fields, and of several the one that
  * gives most fields. A first line is a header when its fields are names: all different, none a
  * number, and at least one of them above numbers; or, where all columns are words, none of them a
- * word that occurs below it.
+ * word that occurs below it. The first name may be missing where another one stands above numbers:
+ * pandas and R write so the numbers of rows.
  */
 #include <string.h>
 
@@ -123,23 +124,27 @@ static bool same(const fields *f, int i, const fields *g, int k) {
 
 static bool has_header(const lines *l, const char *delim) {
     fields *head = cr_alloc(sizeof(fields), "the header"), *f = cr_alloc(sizeof(fields), "a line");
-    bool names = l->n > 0, over_numbers = false, again = false;
+    bool names = l->n > 0, over_numbers = false, again = false, unnamed = false;
     if (l->n > 0) cut_fields(head, l->beg[0], l->len[0], delim);
     for (int i = 0; names && i < head->n; i++) {
+        if (i == 0 && head->len[i] == 0) {
+            unnamed = true;
+            continue;
+        }
         if (head->len[i] == 0 || is_number(head->beg[i], head->len[i])) names = false;
         for (int k = 0; names && k < i && i < 1000; k++)
             names = !same(head, i, head, k);
     }
     for (int r = 1; names && r < l->n; r++) {
         cut_fields(f, l->beg[r], l->len[r], delim);
-        for (int i = 0; i < f->n && i < head->n; i++) {
+        for (int i = unnamed; i < f->n && i < head->n; i++) {
             over_numbers |= is_number(f->beg[i], f->len[i]);
             again |= same(f, i, head, i);
         }
     }
     cr_free(head);
     cr_free(f);
-    return names && (over_numbers || !again);
+    return names && (over_numbers || (!again && !unnamed));
 }
 
 /* Names the columns col_1, col_2 ... of a file without a header. */

@@ -23,6 +23,16 @@ const char *cr_survey_kind_name(cr_survey_kind k) {
     return names[k];
 }
 
+const char *cr_survey_col_name(const cr_survey_col *c) {
+    return *c->name ? c->name : "(no name)";
+}
+
+bool cr_survey_counts_rows(const cr_survey_col *c) {
+    return c->kind == CR_SURVEY_INT && c->values > 100 && c->values == c->rows && !c->not_numbers &&
+           (c->min == 0 || c->min == 1) && c->max - c->min + 1 == (double)c->values &&
+           c->distinct > 0.9 * (double)c->values; /* which may be an estimate */
+}
+
 /* ---- numbers ---- */
 
 /* The number with the fewest digits in (a, b]. */
@@ -266,6 +276,7 @@ void cr_sv_judge_column(cr_survey *s, int k, const tally *t, const sample *rows,
     c->marked = t->marked;
     c->values = t->values;
     c->distinct = cr_sv_tally_distinct(t, &c->exact);
+    if (c->distinct > (double)t->values) c->distinct = (double)t->values; /* an estimate can be */
     c->min = c->max = c->mean = c->sd = c->bits = c->share = c->value_bits = NAN;
     for (int i = 0; i < CR_SURVEY_QUANTILES; i++)
         c->q[i] = NAN;

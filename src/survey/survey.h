@@ -65,6 +65,11 @@ typedef struct cr_survey_col {
     int n_cuts;
 } cr_survey_col;
 
+/* cr_survey_col_name returns the name as people read it: "(no name)" for an empty one. */
+const char *cr_survey_col_name(const cr_survey_col *c);
+/* cr_survey_counts_rows: are the values the numbers of the rows, from 0 or 1 on? */
+bool cr_survey_counts_rows(const cr_survey_col *c);
+
 typedef struct cr_survey_opts {
     const char *paths; /* files, folders or globs, with commas */
     const char *label; /* NULL: guessed; "": there is none */

@@ -110,6 +110,10 @@ static void choose_column(cr_draft *c, int k, cr_arena *a) {
     x->target = -1;
     if (k == c->label) {
         x->use = CR_DRAFT_LABEL;
+    } else if (cr_survey_counts_rows(v)) {
+        x->why = "it counts the rows";
+    } else if (!*v->name) {
+        x->why = "it has no name";
     } else if (v->kind == CR_SURVEY_EMPTY) {
         x->why = "it has no values";
     } else if (v->kind == CR_SURVEY_CONSTANT) {

@@ -72,7 +72,7 @@ static void left_out(cr_buf *b, const cr_draft *c) {
         if (!any) cr_buf_str(b, "# Left out:\n");
         any = true;
         cr_buf_str(b, "#   ");
-        comment(b, x->col->name);
+        comment(b, cr_survey_col_name(x->col));
         cr_buf_printf(b, ": %s\n", x->why);
     }
 }

@@ -76,7 +76,8 @@ static cr_code record(const crew *c, int i, cr_err *err) {
     return code;
 }
 
-/* Returns the last finding in the log of a trial that failed, without the name of the command. */
+/* Returns the last line of a trial that failed which is none of its log: the error, without the name
+ * of the command. */
 static const char *last_words(const crew *c, int i, const char *otherwise) {
     static const char before[] = "crank train: ";
     cr_buf text;
@@ -86,9 +87,10 @@ static const char *last_words(const crew *c, int i, const char *otherwise) {
         cr_buf_char(&text, 0);
         for (char *line = text.data, *end; line && *line; line = end ? end + 1 : NULL) {
             if ((end = strchr(line, '\n'))) *end = 0;
-            if (strncmp(line, before, strlen(before)) == 0) found = line + strlen(before);
+            if (*line && *line != '[' && *line != ' ') found = line;
         }
     }
+    if (found && strncmp(found, before, strlen(before)) == 0) found += strlen(before);
     const char *why = found ? cr_arena_strdup(c->a, found) : otherwise;
     cr_buf_clear(&text);
     return why;

@@ -162,3 +162,21 @@ has_err "short.csv: none of the 2 rows can be read; the first: ..."
 run crank profile empty.csv
 ends 3
 has_err "empty.csv: there is nothing in it; name files with rows"
+# a table as pandas writes it: the numbers of rows have no name, or one that pandas gave them when it read them again
+awk 'BEGIN { print ",Unnamed: 0,price,city,label"; for (i = 0; i < 900; i++) printf "%d,%d,%.2f,c%d,%d\n", i, i, i % 97 / 7, i % 5, (i % 97 > 50) }' >pandas.csv
+run crank profile pandas.csv
+ends 0
+has_out "900 rows, 5 columns in 1 file of ...; CSV cut at \",\", with a header"
+has_out "  (no name) ... counts the rows"
+run crank init pandas.csv -o pandas.yaml --model_dir mpd
+ends 0
+has_out "wrote pandas.yaml: 2 features of 5 columns, 900 rows"
+has_out "  left out    (no name): it counts the rows"
+has_out "              Unnamed: 0: it counts the rows"
+run crank train pandas.yaml --set train_config.num_epochs=1
+ends 0
+run crank profile pandas.csv --rows all -q
+ends 0
+run crank profile pandas.csv --rows some
+ends 2
+has_err "crank profile: --rows is 'some' and must be all, or an integer of at least 1"

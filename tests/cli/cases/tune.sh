@@ -84,6 +84,12 @@ has_out "  trial_003  1e300              4 ..."
 has_err "...trial_003 failed (... of 4): lr=1e300 embedding_dim=4: ..."
 [ "$(sed -n '2,3p' "$out" | grep -c ' 0.005 ')" -eq 2 ] || fail "$(cat "$out")"
 
+# what a trial fails of is told, also where it has a place
+{ cat train.csv && echo 1; } >short_row.csv
+tune --try 'embedding_dim=[2,4]' --model_dir short --set train_input_path=short_row.csv
+ends 1
+has_err "...trial_000 failed (... of 2): embedding_dim=2: short_row.csv:...: the row has 1 field..."
+
 # ties: the smaller number is first; --direction turns the order around
 tune --try 'train_config.log_step_count_steps=[7,5,3]' --model_dir ties -q
 ends 0

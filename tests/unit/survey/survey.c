@@ -290,6 +290,9 @@ TEST(forms) {
         {"red,round\nblue,round\nred,flat\n", ",", false, 2, "col_1"},
         {"\"a,b\",c\n\"x,y\",1\n\"z,y\",2\n", ",", true, 2, "a,b"},
         {"n\n1\n2\n", ",", true, 1, "n"},
+        {",x,y\n0,1.5,a\n1,2.5,b\n", ",", true, 3, ""}, /* as pandas writes the numbers of rows */
+        {",red,round\nx,blue,flat\n", ",", false, 3, "col_1"},
+        {"x,,y\n1,2,3\n4,5,6\n", ",", false, 3, "col_1"},
     };
     for (size_t i = 0; i < sizeof v / sizeof *v; i++) {
         cr_survey s;
