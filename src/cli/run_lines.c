@@ -50,7 +50,10 @@ static const struct shown_metric {
                      {"accuracy", "ACC", "acc"},
                      {"grouped_auc", "GAUC", "gauc"},
                      {"logloss", "LOGLOSS", "log_loss"},
-                     {"mean_absolute_error", "MAE", "mae"}};
+                     {"mean_absolute_error", "MAE", "mae"},
+                     {"recall@", "HR@", "HR@"},
+                     {"ndcg@", "NDCG@", "NDCG@"},
+                     {"mrr", "MRR", "MRR"}};
 
 /* Writes the name of a metric as PaddleRec has it; false: its lines do not show it. */
 static bool put_name(cr_buf *b, const char *name, bool old) {

@@ -456,8 +456,9 @@ static void put_optimizer(cr_pd *p) {
     cr_pd_idle(p, p->optimizer, "learning_rate");
     const char *shipped = p->old && !p->model->always ? NULL : p->model->optimizer;
     const char *use = name ? name : shipped ? shipped : "SGD";
+    bool adamw = shipped && strcmp(shipped, "AdamW") == 0 && strcasecmp(use, "adamw") == 0;
     if (strcasecmp(use, "sgd") != 0 && strcasecmp(use, "adam") != 0 &&
-        strcasecmp(use, "adagrad") != 0) {
+        strcasecmp(use, "adagrad") != 0 && !adamw) {
         cr_pd_wrong(p, at,
                     "configured optimizer can only supported SGD/Adam/Adagrad; '%.40s' is "
                     "none of them",
@@ -474,6 +475,7 @@ static void put_optimizer(cr_pd *p) {
                        "paddlerec takes the other",
                        p->model->name, shipped, use);
         if (p->o->compat) use = shipped;
+        adamw = p->o->compat && strcmp(shipped, "AdamW") == 0;
     }
     /* a rate that falls by a factor every so many steps; the shipped code of the new kind leaves it
      * out */
@@ -492,6 +494,7 @@ static void put_optimizer(cr_pd *p) {
                             ", exponential_decay_learning_rate: {decay_size: %lld, "
                             "decay_factor: %.9g, staircase: %s}",
                             (long long)(steps * unit), factor, p->decay_rows ? "false" : "true");
+    if (shipped && strcmp(shipped, "AdamW") == 0) cr_pd_idle(p, p->optimizer, "weight_decay");
     double l2 = cr_pd_num(p, p->optimizer, "l2", 0, 0, 1e6);
     char decay[64] = "";
     if (l2 > 0) snprintf(decay, sizeof decay, ", weight_decay: %.9g", l2);
@@ -507,6 +510,13 @@ static void put_optimizer(cr_pd *p) {
             "train_config: {sparse_optimizer: {sgd_optimizer: {lr: %s%s}%s}, dense_optimizer: "
             "{sgd_optimizer: {lr: %s, momentum: 0%s}%s}}",
             rate, decay, falls, rate, decay, falls);
+    else if (adamw)
+        cr_pd_put(p, at,
+                  "train_config: {sparse_optimizer: {adam_optimizer: {lr: %s}%s}, "
+                  "dense_optimizer: {adamw_optimizer: {lr: %s, weight_decay: %.9g}%s}, "
+                  "grad_clipping: {clipping_type: norm, max_gradient: 5}}",
+                  rate, falls, rate, cr_pd_num(p, p->optimizer, "weight_decay", 0.01, 0, 1e6),
+                  falls);
     else if (strcasecmp(use, "adam") == 0)
         cr_pd_put(p, at,
                   "train_config: {sparse_optimizer: {adam_optimizer: {lr: %s%s%s}%s}, "

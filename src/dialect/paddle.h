@@ -14,6 +14,7 @@ typedef enum cr_paddle_rows_kind {
     CR_ROWS_NEWS,        /* articles, and lines that name them (naml) */
     CR_ROWS_MATRIX,      /* a matrix in HDF5 files, the label last (fgcnn) */
     CR_ROWS_LISTS,       /* lists of items that are drawn; no data is read (listwise) */
+    CR_ROWS_MASKED,      /* sessions with masked places, and candidates in a pickle (bert4rec) */
 } cr_paddle_rows_kind;
 /* Sizes of rows of news: words of a title and of a text, browsed articles and other candidates of a
  * row; and the ids that stand for none. */
@@ -26,12 +27,17 @@ typedef struct cr_paddle_news {
 typedef struct cr_paddle_lists {
     int64_t count, length, users, items;
 } cr_paddle_lists;
+/* Sizes of sessions with masked places: ids of items, and positions. */
+typedef struct cr_paddle_masked {
+    int64_t items, positions;
+} cr_paddle_masked;
 typedef struct cr_paddle_rows {
     cr_paddle_rows_kind kind;
     const char *raw, *dir; /* the folder of the data, and that of the rows */
     cr_paddle_news news;
     int64_t fields; /* columns that a matrix has */
     cr_paddle_lists lists;
+    cr_paddle_masked masked;
 } cr_paddle_rows;
 
 /* A key of the config with its value, as PaddleRec shows them: runner.train.epochs and 4. */

@@ -370,6 +370,8 @@ static void new_data(cr_pd *p) {
     const char *data = cr_pd_str(p, p->runner, "train_data_dir", train);
     const char *test = cr_pd_str(p, p->runner, "test_data_dir", p->o->part == CR_DIALECT_INFER);
     int64_t eval = cr_pd_int(p, p->runner, "infer_batch_size", batch, 1, 1000000000);
+    if (p->rows_per_line > 1) batch *= p->rows_per_line;
+    if (p->rows_per_line > 1) eval *= p->rows_per_line;
     p->batch = batch;
     cr_pd_put(p, cr_pd_at(p, p->runner, "train_batch_size"),
               "data_config: {batch_size: %lld, eval_batch_size: %lld, drop_remainder: %s}",

@@ -9,7 +9,7 @@
  *   paddle_model.c  which model is meant
  *   paddle_rank.c, paddle_tasks.c, paddle_pairs.c, paddle_fgcnn.c, paddle_weighed.c,
  *   paddle_steps.c, paddle_match.c, paddle_recall.c, paddle_news.c, paddle_attend.c,
- *   paddle_lists.c  the models
+ *   paddle_lists.c, paddle_masked.c  the models
  *   paddle_runs.c   what `crank run` does, one after the other
  *   paddle_servers.c  training with parameter servers
  *   paddle_tables.c   tables with an accessor, and training day by day
@@ -125,6 +125,7 @@ void cr_pd_set(cr_pd *p);
 const cr_paddle_env *cr_pd_envs(const cr_pd *p, cr_arena *a, int *n);
 
 /* ---- paddle_data.c ---- */
+void cr_pd_masked(cr_pd *p);  /* items;positions;places;labels;item;weight;candidates */
 void cr_pd_criteo(cr_pd *p);  /* click, 1 to 26, dense_feature */
 void cr_pd_feat(cr_pd *p);    /* label, feat_idx and feat_value of 39 fields */
 void cr_pd_places(cr_pd *p);  /* label, 39 ids, 39 values, without names */
@@ -245,6 +246,9 @@ void cr_pd_escm2(cr_pd *p);
 void cr_pd_dmr(cr_pd *p);
 void cr_pd_dpin(cr_pd *p);
 void cr_pd_listwise(cr_pd *p);
+void cr_pd_bert4rec(cr_pd *p);
+/* cr_pd_masked_sizes reads the sizes of bert4rec's sessions. */
+cr_paddle_masked cr_pd_masked_sizes(cr_pd *p);
 /* cr_pd_list_sizes reads the sizes of listwise's lists, of which a dataset has so many. */
 cr_paddle_lists cr_pd_list_sizes(cr_pd *p, cr_pd_map dataset);
 void cr_pd_sign(cr_pd *p);

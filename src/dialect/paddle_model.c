@@ -48,6 +48,7 @@ static const char *const idle_dlrm[] = {"distributed_embedding", "sparse_inputs_
                                         NULL};
 static const char *const idle_din[] = {"distributed_embedding", "use_DataLoader", "is_sparse",
                                        NULL};
+static const char *const idle_bert4rec[] = {"_sent_types", "num_test_user", NULL};
 static const char *const idle_dpin[] = {"is_sparse", NULL};
 static const char *const idle_listwise[] = {"batch_size", NULL};
 static const char *const idle_none[] = {NULL};
@@ -68,6 +69,7 @@ static const cr_pd_model models[] = {
     {"aitm", cr_pd_purchases, cr_pd_aitm, idle_none, "Adam", false, false},
     {"autofis", cr_pd_pasted, cr_pd_autofis, idle_autofis, "Adam", false, false},
     {"autoint", cr_pd_places, cr_pd_autoint, idle_autoint, "Adam", true, false},
+    {"bert4rec", cr_pd_masked, cr_pd_bert4rec, idle_bert4rec, "AdamW", false, false},
     {"bst", cr_pd_clicks, cr_pd_bst, idle_loader, "Adagrad", true, false},
     {"dcn", cr_pd_criteo, cr_pd_dcn, idle_dcn, "Adam", false, false},
     {"dcn_v2", cr_pd_criteo, cr_pd_dcn_v2, idle_dcn, "Adam", false, false},
@@ -126,9 +128,8 @@ static const cr_pd_model models[] = {
 #define N_MODELS (sizeof models / sizeof *models)
 
 /* Models of PaddleRec that crank does not have. */
-static const char *const others[] = {"bert4rec", "deeprec", "deepwalk", "dselect_k", "dsin",
-                                     "ensfm",    "iprec",   "kim",      "maml",      "metaheac",
-                                     "mhcn",     "tisas",   NULL};
+static const char *const others[] = {"deeprec", "deepwalk", "dselect_k", "dsin", "ensfm", "iprec",
+                                     "kim",     "maml",     "metaheac",  "mhcn", "tisas", NULL};
 
 static const char *next_model(const void *ctx, size_t i) {
     (void)ctx;
@@ -197,6 +198,7 @@ static const cr_pd_model *by_keys(const cr_pd *p) {
         {"fastformer", "pooler_type", "article_title_size"},
         {"naml", "neg_condidate_sample_size", "article_title_size"},
         {"dmr", "main_embedding_size", "cms_segid_size"},
+        {"bert4rec", "_voc_size", "_max_position_seq_len"},
         {"dpin", "max_item", "max_context"},
         {"listwise", "user_vocab", "item_len"},
         {"sign", "l0_para", "pred_edges"},

@@ -18,6 +18,8 @@
     TRAIN(auc, train_auc, auc)                                                                     \
     EVAL(multiclass_auc)                                                                           \
     BOTH(recall_at_k)                                                                              \
+    EVAL(ndcg_at_k)                                                                                \
+    EVAL(mean_reciprocal_rank)                                                                     \
     BOTH(mean_absolute_error)                                                                      \
     BOTH(mean_squared_error)                                                                       \
     BOTH(accuracy)                                                                                 \

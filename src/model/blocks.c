@@ -366,7 +366,8 @@ static int owner_of(graph *s, int i, const char *who) {
     if (!t || !t->shares) {
         cr_diag_add(s->b->diag, CR_SEV_ERROR, CR_ECONF, at,
                     "the parameters of block '%s' cannot be shared: %s; name a block with mlp, "
-                    "linear, gru, transformer, seq_conv, conv, mix_fields or field_linear",
+                    "linear, gru, transformer, seq_conv, conv, mix_fields, field_linear or "
+                    "item_vectors",
                     of->name, t ? "its layer is of another kind" : "it has no layer of its own");
         return -1;
     }

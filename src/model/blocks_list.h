@@ -38,6 +38,8 @@
     X(gru, cr_block_gru_msg)                                                                       \
     X(hard_concrete, cr_block_hard_concrete_msg)                                                   \
     X(interleave, cr_block_interleave_msg)                                                         \
+    X(item_scores, cr_block_item_scores_msg)                                                       \
+    X(item_vectors, cr_block_item_vectors_msg)                                                     \
     X(label_attention, cr_block_label_attention_msg)                                               \
     X(layer_norm, cr_block_layer_norm_msg)                                                         \
     X(linear, cr_block_linear_msg)                                                                 \
@@ -74,6 +76,7 @@
     X(step_attention, cr_block_step_attention_msg)                                                 \
     X(stop_gradient, cr_block_stop_gradient_msg)                                                   \
     X(sum, cr_block_sum_msg)                                                                       \
+    X(take_steps, cr_block_take_steps_msg)                                                         \
     X(transformer, cr_block_transformer_msg)                                                       \
     X(unroll, cr_block_unroll_msg)                                                                 \
     X(weigh_steps, cr_block_weigh_steps_msg)                                                       \

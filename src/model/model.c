@@ -383,11 +383,13 @@ static void add_extra_losses(cr_build *b) {
     cr_model *m = b->m;
     for (int i = 0; i < b->n_extra; i++) {
         const cr_extra_loss *x = &b->extra[i];
+        int weight = x->whole && b->n_tasks > 0 ? b->tasks[0].weight : x->weight;
+        if (x->whole) x->row->output = true;
         m->losses[m->n_losses++] = (cr_model_loss){.name = x->name,
                                                    .row = x->row,
-                                                   .mean = cr_mean_loss(b->g, x->row, x->weight),
-                                                   .weight = x->weight,
-                                                   .train_only = true,
+                                                   .mean = cr_mean_loss(b->g, x->row, weight),
+                                                   .weight = weight,
+                                                   .train_only = !x->whole,
                                                    .label = -1};
     }
 }
@@ -458,8 +460,13 @@ cr_model *cr_model_new(const cr_model_opts *o, cr_diag *diag) {
         m->metrics = CR_NEW_N(&m->arena, cr_model_metric, n_metrics + 1);
         m->outputs = CR_NEW_N(&m->arena, cr_output, n_outputs + 1);
         b->inner = CR_NEW_N(&m->arena, cr_output, n_outputs + 1);
-        for (int i = 0; i < b->n_tasks; i++)
+        bool whole = false;
+        for (int i = 0; i < b->n_extra; i++)
+            whole = whole || b->extra[i].whole;
+        for (int i = 0; i < b->n_tasks; i++) {
+            b->tasks[i].no_loss = b->tasks[i].no_loss || whole;
             finish_task(b, &b->tasks[i]);
+        }
         if (o->with_labels) add_extra_losses(b);
         if (o->with_labels && o->conf->embedding_regularization > 0)
             add_embedding_loss(b, o->conf->embedding_regularization);

@@ -290,12 +290,14 @@ typedef struct cr_task {
     bool no_loss;    /* it has predictions and metrics only */
     int mask;        /* for metrics, as in cr_model_metric */
 } cr_task;
-/* A loss that belongs to no task: row (1) per row, averaged like any other. Only training has
- * it. */
+/* A loss that belongs to no task: row (1) per row, averaged like any other. Only training has it,
+ * unless it is the loss of the whole model: then it is averaged with the weights of the first task,
+ * evaluation shows it, and the tasks have predictions and metrics only. */
 typedef struct cr_extra_loss {
     const char *name;
     cr_node *row;
     int weight;
+    bool whole;
 } cr_extra_loss;
 #define CR_MAX_TASKS 32
 #define CR_MAX_EXTRA 64

@@ -76,8 +76,10 @@ static void teach(cr_build *b, const rocket_conf *c, cr_node *const *light,
                 row = cr_root(b->g, distance(b->g, light[i], y, 1), weight);
             }
             b->extra[b->n_extra++] =
-                (cr_extra_loss){cr_arena_printf(&b->m->arena, "similarity_%d_%d", (int)i, (int)j),
-                                row, weight};
+                (cr_extra_loss){.name = cr_arena_printf(&b->m->arena, "similarity_%d_%d", (int)i,
+                                                        (int)j),
+                                .row = row,
+                                .weight = weight};
             break;
         }
 }
@@ -104,9 +106,9 @@ static void build(cr_build *b, const void *conf) {
     if (!booster) return;
     if (c->feature_based_distillation) teach(b, c, light_layers, booster_layers);
     b->extra[b->n_extra++] =
-        (cr_extra_loss){"hint_l2_loss",
-                        distance(b->g, light, cr_detach(b->g, booster), 1.0 / (double)K),
-                        b->tasks[0].weight};
+        (cr_extra_loss){.name = "hint_l2_loss",
+                        .row = distance(b->g, light, cr_detach(b->g, booster), 1.0 / (double)K),
+                        .weight = b->tasks[0].weight};
 }
 
 const cr_model_type cr_model_rocket_launching = {.name = "rocket_launching", .build = build};

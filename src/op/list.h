@@ -10,6 +10,7 @@
 #define CR_OPS(X)                                                                                  \
     X(activation)                                                                                  \
     X(add)                                                                                         \
+    X(among)                                                                                       \
     X(attention)                                                                                   \
     X(bce)                                                                                         \
     X(bias)                                                                                        \
@@ -94,6 +95,7 @@
     X(seq_row)                                                                                     \
     X(seq_softmax)                                                                                 \
     X(seq_spread)                                                                                  \
+    X(seq_take)                                                                                    \
     X(seq_weigh)                                                                                   \
     X(seq_windows)                                                                                 \
     X(session)                                                                                     \

@@ -85,8 +85,10 @@ cr_node *cr_bce(cr_graph *g, cr_node *logit, cr_node *y, float smoothing) {
 
 /* ---- softmax cross entropy ---- */
 
+/* The rows may be positions of sequences. */
 static void ce_infer(cr_node *n) {
-    row1_infer(n);
+    cr_infer_rows(n);
+    n->width = 1;
     n->scratch = n->in[0]->width;
 }
 
@@ -105,38 +107,42 @@ static float ce_row(const float *z, int64_t K, float *p) {
 }
 
 static void ce_forward(const cr_node *n, cr_tile *t) {
-    const cr_node *in = n->in[0];
-    const float *z = cr_val(t, in), *y = cr_val(t, n->in[1]);
+    const cr_node *in = n->in[0], *label = n->in[1];
+    const float *z = cr_val(t, in);
     float *l = cr_val(t, n), s = ((const loss *)n->attr)->smoothing;
     int64_t K = in->width;
-    for (int64_t r = 0; r < t->n_rows; r++) {
+    for (int64_t r = 0; r < cr_rows(t, n); r++) {
         const float *zr = z + r * cr_ld(in);
+        float y = cr_val(t, label)[r * cr_ld(label)];
         float lse = ce_row(zr, K, t->scratch), mean = cr_kern->sum(zr, K) / (float)K;
         /* a label out of range must show, so it gives NaN */
-        float hit = y[r] >= 0 && y[r] < (float)K ? zr[(int64_t)y[r]] : NAN;
-        l[r] = (1 - s) * (lse - hit) + s * (lse - mean);
+        float hit = y >= 0 && y < (float)K ? zr[(int64_t)y] : NAN;
+        l[r * cr_ld(n)] = (1 - s) * (lse - hit) + s * (lse - mean);
     }
 }
 
 static void ce_backward(const cr_node *n, cr_tile *t) {
     if (!cr_wants_grad(t, n, 0)) return;
-    const cr_node *in = n->in[0];
-    const float *z = cr_val(t, in), *y = cr_val(t, n->in[1]), *dl = cr_grad(t, n);
+    const cr_node *in = n->in[0], *label = n->in[1];
+    const float *z = cr_val(t, in);
     float *dz = cr_grad(t, in), s = ((const loss *)n->attr)->smoothing, *p = t->scratch;
     int64_t K = in->width;
     bool first = cr_first_grad(t, n, 0);
-    for (int64_t r = 0; r < t->n_rows; r++) {
+    for (int64_t r = 0; r < cr_rows(t, n); r++) {
+        float y = floorf(cr_val(t, label)[r * cr_ld(label)]), dl = cr_grad(t, n)[r * cr_ld(n)];
         ce_row(z + r * cr_ld(in), K, p);
         for (int64_t k = 0; k < K; k++) {
-            float target = (floorf(y[r]) == (float)k ? 1 - s : 0) + s / (float)K,
-                  v = dl[r] * (p[k] - target);
+            float target = (y == (float)k ? 1 - s : 0) + s / (float)K, v = dl * (p[k] - target);
             dz[r * cr_ld(in) + k] = first ? v : dz[r * cr_ld(in) + k] + v;
         }
     }
 }
 
 static cr_node *ce_example(cr_graph *g, int k) {
-    return k > 1 ? NULL : cr_softmax_ce(g, cr_feed(g, 3), cr_example_labels(g, 3), k ? 0.2f : 0);
+    if (k > 2) return NULL;
+    if (k < 2) return cr_softmax_ce(g, cr_feed(g, 3), cr_example_labels(g, 3), k ? 0.2f : 0);
+    int axis = cr_graph_axis(g);
+    return cr_softmax_ce(g, cr_feed_seq(g, axis, 4), cr_example_numbers(g, axis, 4), 0);
 }
 
 const cr_op_type cr_op_softmax_ce = {.name = "softmax_ce",
@@ -144,7 +150,8 @@ const cr_op_type cr_op_softmax_ce = {.name = "softmax_ce",
                                      .forward = ce_forward,
                                      .backward = ce_backward,
                                      .example = ce_example,
-                                     .reads_in = true};
+                                     .reads_in = true,
+                                     .seq = true};
 
 cr_node *cr_softmax_ce(cr_graph *g, cr_node *logits, cr_node *y, float smoothing) {
     loss a = {smoothing};

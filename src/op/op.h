@@ -262,6 +262,14 @@ cr_node *cr_gru_from(cr_graph *g, cr_node *x, cr_node *U, cr_node *b, cr_node *s
 /* capsules.c: a row's positions low (D) as K vectors by dynamic routing -> (K D); b (K, most) are
  * the first routing logits, and positions behind `most` are not read. */
 cr_node *cr_capsules(cr_graph *g, cr_node *low, cr_node *b, int64_t rounds, bool over_steps);
+/* by_number.c: at each position of the numbers k (1) the step of s that it names, from 0; a number
+ * without a step gives zeros. */
+cr_node *cr_seq_take(cr_graph *g, cr_node *s, cr_node *k);
+/* The columns of x that the row's numbers c (1) name; all others are `others`. A row without
+ * numbers keeps all. */
+cr_node *cr_among(cr_graph *g, cr_node *x, cr_node *c, float others);
+/* For examples: whole numbers below m at the positions of an axis, without a gradient. */
+cr_node *cr_example_numbers(cr_graph *g, int axis, int64_t m);
 /* session_graph.c: row number k (1) of W; a number without a row gives zeros. */
 cr_node *cr_gather_rows(cr_graph *g, cr_node *W, cr_node *k);
 /* Positions with the same number k (1) are one node, and consecutive positions an edge: x = [a; b]
@@ -286,6 +294,7 @@ cr_node *cr_din_parts(cr_graph *g, cr_node *q, cr_node *k, cr_node *W, cr_node *
 
 /* loss.c: one loss per row; y (1) is the label and gets no gradient. */
 cr_node *cr_bce(cr_graph *g, cr_node *logit, cr_node *y, float smoothing);
+/* Rows, or positions of one sequence with a label each. */
 cr_node *cr_softmax_ce(cr_graph *g, cr_node *logits, cr_node *y, float smoothing);
 cr_node *cr_l2(cr_graph *g, cr_node *pred, cr_node *y);
 /* loss_prob.c: of a probability; and l, the loss of an event that is seen where another one

@@ -187,6 +187,11 @@ CR_CHECKED cr_code cr_news_rows(const char *raw_dir, const char *out_dir, const 
 CR_CHECKED cr_code cr_list_rows(const char *out_dir, const char *name, const cr_paddle_lists *o,
                                 int64_t *rows, cr_err *err);
 
+/* cr_masked_rows writes a row for each session of a folder, with its masked places and, where a file
+ * has them, its candidates (masked_rows.c), to out_dir/rows.txt. */
+CR_CHECKED cr_code cr_masked_rows(const char *raw_dir, const char *out_dir,
+                                  const cr_paddle_masked *o, int64_t *rows, cr_err *err);
+
 /* cr_matrix_rows writes the rows of the HDF5 files of a folder, matrices of an id for each of
  * `fields` fields and the label, to out_dir/rows.txt, labels in front. */
 CR_CHECKED cr_code cr_matrix_rows(const char *raw_dir, const char *out_dir, int64_t fields,

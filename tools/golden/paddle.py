@@ -21,14 +21,16 @@ from common import DATA, Writer
 from paddle_attend import CASES as ATTENDED
 from paddle_graph import CASES as GRAPHS
 from paddle_lists import CASES as LISTS
+from paddle_masked import CASES as MASKED
 from paddle_nets import CASES as MATCHED
 from paddle_news import CASES as NEWS
 from paddle_rank import CASES as RANKED
 from paddle_steps import CASES as STEPPED
 from paddle_tasks import CASES as TASKS
 
-CASES = {**ATTENDED, **GRAPHS, **LISTS, **MATCHED, **NEWS, **RANKED, **STEPPED, **TASKS}
+CASES = {**ATTENDED, **GRAPHS, **LISTS, **MASKED, **MATCHED, **NEWS, **RANKED, **STEPPED, **TASKS}
 B, STEPS = 16, 10
+OPTIMIZERS = dict(SGD=torch.optim.SGD, Adam=torch.optim.Adam, AdamW=torch.optim.AdamW)
 CRANK = os.environ.get("CRANK", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "build", "crank"))
 
 
@@ -70,7 +72,7 @@ def run(case, start, batches, dtype):
         rest = [v for v in moved if not any(v is t for t in tables)]
         opt = torch.optim.Adagrad([dict(params=tables, eps=1e-8), dict(params=rest, eps=1e-6)], lr=case.rate)
     else:
-        opt = torch.optim.SGD(moved, lr=case.rate) if case.optimizer == "SGD" else torch.optim.Adam(moved, lr=case.rate)
+        opt = OPTIMIZERS[case.optimizer](moved, lr=case.rate)
     losses = []
     for step, (x, y) in enumerate(batches):
         x = {k: v.to(dtype) if v.is_floating_point() else v for k, v in x.items()}
@@ -87,6 +89,8 @@ def run(case, start, batches, dtype):
                 v.grad = torch.zeros_like(v)
         if step == 0:
             out.update({"grad/" + k: v.grad.clone() for k, v in P.items() if v.requires_grad})
+        if case.optimizer == "AdamW":  # as bert4rec is shipped
+            torch.nn.utils.clip_grad_norm_(moved, 5)
         opt.step()
         for k, (lr, c, mu) in case.grda.items():
             sums[k] -= lr * P[k].grad

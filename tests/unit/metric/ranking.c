@@ -65,6 +65,23 @@ TEST(classes) {
                 "recall_at_3");
 }
 
+/* the label stands at place 1, 2 and 3; equal scores go by the number of the class */
+TEST(places_of_labels) {
+    float pred[] = {0.1F, 0.6F, 0.3F, 0.5F, 0.3F, 0.2F, 0.4F, 0.4F, 0.2F}, label[] = {1, 1, 2};
+    double log3 = 1 / log2(3);
+    CHECK_NEAR(feed(&cr_metric_mean_reciprocal_rank, CONF(mean_reciprocal_rank, ""), 3, pred, label,
+                    NULL, 3, 2),
+               (1 + 0.5 + 1.0 / 3) / 3, 1e-12, 0);
+    CHECK_NEAR(feed(&cr_metric_ndcg_at_k, CONF(ndcg_at_k, "top_k: 2"), 3, pred, label, NULL, 3, 2),
+               (1 + log3) / 3, 1e-12, 0);
+    CHECK_NEAR(feed(&cr_metric_ndcg_at_k, CONF(ndcg_at_k, ""), 3, pred, label, NULL, 3, 1),
+               (1 + log3 + 0.5) / 3, 1e-12, 0);
+    label[2] = 1; /* behind the first of two equal ones */
+    CHECK_NEAR(feed(&cr_metric_mean_reciprocal_rank, CONF(mean_reciprocal_rank, ""), 3, pred, label,
+                    NULL, 3, 3),
+               (1 + 0.5 + 0.5) / 3, 1e-12, 0);
+}
+
 TEST(pairs) {
     const void *exact = CONF(xauc, "exact: true"),
                *share = CONF(xauc, "sample_ratio: 0.01, exact: false"),
@@ -255,6 +272,9 @@ TEST(refusals) {
     cr_err err;
     CHECK_INT(cr_metric_multiclass_auc.new_(&m, mc, 1, &err), CR_ECONF);
     CHECK_INT(cr_metric_recall_at_k.new_(&m, r, 1, &err), CR_ECONF);
+    CHECK_INT(cr_metric_ndcg_at_k.new_(&m, CONF(ndcg_at_k, ""), 1, &err), CR_ECONF);
+    refused(&cr_metric_ndcg_at_k, CONF(ndcg_at_k, ""), 2, NAN, 0, CR_ERUN, "metric ndcg_at_k");
+    refused(&cr_metric_ndcg_at_k, CONF(ndcg_at_k, ""), 2, 0.5F, 0.5F, CR_EDATA, "ndcg_at_k");
     CHECK_INT(cr_metric_recall_at_k.new_(&m, CONF(recall_at_k, "top_k: 4"), 3, &err), CR_ECONF);
     CHECK_INT(cr_metric_precision.new_(&m, t, 3, &err), CR_ECONF);
     CHECK_INT(cr_metric_xauc.new_(&m, x, 3, &err), CR_ECONF);
@@ -324,7 +344,7 @@ TEST(cleanup) {
     CHECK(G.n == 0);
 }
 
-TEST_MAIN(CASE(at_thresholds), CASE(calibration), CASE(classes), CASE(pairs),
-          CASE(pairs_of_many_rows), CASE(training), CASE(training_last_steps),
+TEST_MAIN(CASE(at_thresholds), CASE(calibration), CASE(classes), CASE(places_of_labels),
+          CASE(pairs), CASE(pairs_of_many_rows), CASE(training), CASE(training_last_steps),
           CASE(training_without_value), CASE(refusals), CASE(labels), CASE(no_memory),
           CASE(cleanup))

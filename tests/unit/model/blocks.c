@@ -54,6 +54,23 @@ static const struct {
      "attention.weight attention.bias projection.weight"},
     {"group_conv", MODEL(AB, "group_conv: {vectors: 2, filters: 5}"), 10, "weight bias"},
     {"hard_concrete", MODEL(AB, "hard_concrete: {penalty: 0.1}"), 8, ""},
+    {"item_vectors",
+     M_MODEL(GROUPS, "backbone: {blocks: [{name: a, inputs: [" AB
+                     "], sum: {}}, {name: t, inputs: [{block_name: a}], item_vectors: {num_items: "
+                     "5, dim: 3}}], concat_blocks: [t]}"),
+     3, "embedding.weight"},
+    {"take_steps",
+     M_MODEL(GROUPS, "backbone: {blocks: [{name: k, inputs: [" SEQ
+                     "], linear: {units: 1}}, {name: t, inputs: [" SEQ
+                     ", {block_name: k}], take_steps: {}}, {name: p, inputs: [{block_name: t}], "
+                     "pooling: {}}], concat_blocks: [p]}"),
+     4, ""},
+    {"item_scores",
+     M_MODEL(GROUPS, "backbone: {blocks: [{name: k, inputs: [" SEQ
+                     "], linear: {units: 1}}, {name: e, inputs: [{block_name: k}], item_vectors: "
+                     "{num_items: 5, dim: 3}}, {name: t, inputs: [{block_name: e}, {block_name: "
+                     "k}], item_scores: {items_of: e}}], concat_blocks: [t]}"),
+     5, "bias"},
     {"interleave", MODEL(AB ", " AB, "interleave: {}"), 16, ""},
     {"gru", MODEL(SEQ, "gru: {hidden_size: 6}"), 6,
      "weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0"},

@@ -299,6 +299,19 @@ static const struct a_graph {
      "{name: some, inputs: [{block_name: pooled}], choose: {columns: [5, 0, 2]}}, "
      "{name: top, inputs: [{block_name: fast}, {block_name: some}], mlp: {hidden_units: [8]}}]}, "
      "losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}]}"},
+    /* one of all items at several places of a row */
+    {"masked",
+     "model_config={feature_groups: ["
+     "{group_name: ages, group_type: SEQUENCE, feature_names: [clicks__place]}], num_class: 30, "
+     "backbone: {blocks: ["
+     "{name: item, inputs: [{feature_group_name: ages}], item_vectors: {num_items: 30, dim: 4, "
+     "init_std: 0.5}}, "
+     "{name: encoder, inputs: [{block_name: item}], transformer: {num_heads: 2, output: STEPS}}, "
+     "{name: taken, inputs: [{block_name: encoder}, {feature_group_name: ages}], take_steps: {}}, "
+     "{name: scores, inputs: [{block_name: taken}, {feature_group_name: ages}, "
+     "{feature_group_name: ages}], item_scores: {items_of: item}}]}, "
+     "losses: [{softmax_cross_entropy: {}}], metrics: [{accuracy: {}}, {ndcg_at_k: {}}, "
+     "{mean_reciprocal_rank: {}}]}"},
     {"plugin_model", "model_config={feature_groups: ["
                      "{group_name: user, feature_names: [user, tags]}, "
                      "{group_name: item, feature_names: [item, cate, price]}], "
@@ -772,6 +785,12 @@ TEST(mistakes_of_layers) {
                 "a", IN("s") "], "
                              "pair_products: {}")),
             "pair_products makes pairs of 1 vector; give it two or more");
+    REFUSED(LAYER("item_vectors: {num_items: 3, dim: 2}"), "its input is 32 wide",
+            "the number of an item");
+    REFUSED(ONE(BLOCK("a", IN_G("rows") "," IN_G("rows") "], take_steps: {}")),
+            "take_steps reads a sequence and a second one of places");
+    REFUSED(ONE(BLOCK("a", IN_G("rows") "," IN_G("rows") "], item_scores: {items_of: b}")),
+            "item_scores reads the steps of a sequence and the numbers of their items");
     REFUSED(LAYER("fields: {dim: 5}"), "no whole number of vectors of width 5", "divides");
     REFUSED(LAYER("residual: {mlp: {hidden_units: [4]}}"), "hidden_units is 4", "32 wide");
     REFUSED(LAYER("activation: {function: nn.Rely}"), "nn.Rely");
