@@ -136,6 +136,8 @@ struct cr_cmd {
     const char *help;                  /* one line */
     const char *about;                 /* more, in whole lines; NULL: none */
     const char *operand, *operand_opt; /* as in cr_opt_spec */
+    const char *words;  /* what shells complete as the operand, with blanks; NULL: files */
+    bool word_commands; /* ... and the names of all commands */
     const char *(*wrong_word)(const char *word);
     /* its own flags; after them come cr_rank_opts, if it runs as several ranks, and cr_common_opts
      */

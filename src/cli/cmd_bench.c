@@ -279,6 +279,7 @@ const cr_cmd cr_cmd_bench = {
     .help = "Measure training, predicting, reading, lookups and products of a config, and the "
             "machine's limits",
     .operand = "WHAT [CONFIG]",
+    .words = "train predict read features lookup gemm limits",
     .operand_opt = "topic",
     .opts = opts,
     .args_size = sizeof(args),

@@ -3,7 +3,9 @@
  */
 #include <malloc.h>
 #include <signal.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cli/board_watch.h"
 
@@ -25,6 +27,21 @@ static const cr_opt opts[] = {
     CR_OPT_BOOL(args, read_only, 0, "notes cannot be changed on the page"),
     CR_OPT_END,
 };
+
+/* Where the page is served at all addresses, the one that is printed is none that another machine
+ * could open; the name of this machine is. */
+static void say_elsewhere(const char *host, const char *url) {
+    static const char *const every[] = {"0.0.0.0", "::"};
+    char name[256];
+    if (!host || gethostname(name, sizeof name) != 0 || memchr(name, 0, sizeof name) == NULL)
+        return;
+    for (int i = 0; i < 2; i++) {
+        const char *at = strstr(url, i ? "[::]" : every[0]);
+        if (strcmp(host, every[i]) != 0 || !at) continue;
+        cr_ui_say("from other machines at %.*s%s%s\n", (int)(at - url), url, name,
+                  at + (i ? strlen("[::]") : strlen(every[0])));
+    }
+}
 
 static cr_code run(cr_ui *ui, const void *flags) {
     const args *a = flags;
@@ -53,6 +70,7 @@ static cr_code run(cr_ui *ui, const void *flags) {
         int sig, n = cr_board_runs(b);
         cr_board_hint();
         cr_ui_say("%d run%s at %s (Ctrl-C ends)\n", n, n == 1 ? "" : "s", cr_board_url(s));
+        say_elsewhere(a->host, cr_board_url(s));
         cr_ui_flush();
         sigwait(&ends, &sig);
         cr_board_stop(s);

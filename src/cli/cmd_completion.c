@@ -2,7 +2,7 @@
  * cmd_completion.c - `crank completion bash|zsh|fish`: a script that completes commands and flags.
  *
  * The scripts hold the tables of commands and flags as words, so completing starts no crank. Files
- * are completed where a flag or the argument is a path.
+ * are completed where a flag or the argument is a path, words where the command knows them.
  */
 #include <string.h>
 
@@ -31,6 +31,16 @@ static bool is_path(const cr_opt *o) {
     return o->flags & (CR_O_PATH | CR_O_PATHS);
 }
 
+static void put_commands(cr_buf *b, const cr_cmd *const *cmds) {
+    for (const cr_cmd *const *c = cmds; *c; c++)
+        if (!(*c)->hidden) cr_buf_printf(b, "%s ", (*c)->name);
+}
+
+static void put_words(cr_buf *b, const cr_cmd *cmd, const cr_cmd *const *cmds) {
+    if (cmd->word_commands) put_commands(b, cmds);
+    cr_buf_str(b, cmd->words);
+}
+
 /* ---- bash ---- */
 
 static void bash_flag(cr_buf *b, const cr_cmd *cmd, const cr_opt *o) {
@@ -47,11 +57,10 @@ static void bash(cr_buf *b, const cr_cmd *const *cmds) {
     cr_buf_str(b, "# bash completion of crank, made by: crank completion bash\n"
                   "_crank() {\n"
                   "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-                  "    local flags= values=\n"
+                  "    local flags= values= words=\n"
                   "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
                   "        COMPREPLY=($(compgen -W '");
-    for (const cr_cmd *const *c = cmds; *c; c++)
-        if (!(*c)->hidden) cr_buf_printf(b, "%s ", (*c)->name);
+    put_commands(b, cmds);
     cr_buf_str(b, "' -- \"$cur\"))\n        return\n    fi\n    case ${COMP_WORDS[1]} in\n");
     for (const cr_cmd *const *c = cmds; *c; c++) {
         if ((*c)->hidden) continue;
@@ -59,13 +68,24 @@ static void bash(cr_buf *b, const cr_cmd *const *cmds) {
         flags_of(b, *c, bash_flag);
         cr_buf_str(b, "'\n        values='");
         flags_of(b, *c, bash_value);
+        if ((*c)->words) {
+            cr_buf_str(b, " '\n        words='");
+            put_words(b, *c, cmds);
+        }
         cr_buf_str(b, " '\n        ;;\n");
     }
     cr_buf_str(b, "    esac\n"
                   "    case \"$values\" in *\" $prev \"*) return ;; esac\n"
                   "    case $cur in\n"
                   "    -*) COMPREPLY=($(compgen -W \"$flags\" -- \"$cur\")) ;;\n"
-                  "    *) COMPREPLY=($(compgen -f -- \"$cur\")); compopt -o filenames ;;\n"
+                  "    *)\n"
+                  "        if [ -n \"$words\" ] && [ \"$COMP_CWORD\" -eq 2 ]; then\n"
+                  "            COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+                  "        else\n"
+                  "            COMPREPLY=($(compgen -f -- \"$cur\"))\n"
+                  "            compopt -o filenames\n"
+                  "        fi\n"
+                  "        ;;\n"
                   "    esac\n"
                   "}\n"
                   "complete -F _crank crank\n");
@@ -113,6 +133,11 @@ static void zsh(cr_buf *b, const cr_cmd *const *cmds) {
         if ((*c)->hidden) continue;
         cr_buf_printf(b, "    %s)\n        _arguments", (*c)->name);
         flags_of(b, *c, zsh_flag);
+        if ((*c)->words) {
+            cr_buf_str(b, " \\\n            '1:word:(");
+            put_words(b, *c, cmds);
+            cr_buf_str(b, ")'");
+        }
         cr_buf_str(b, " \\\n            '*:file:_files'\n        ;;\n");
     }
     cr_buf_str(b,
@@ -150,6 +175,13 @@ static void fish(cr_buf *b, const cr_cmd *const *cmds) {
         fish_text(b, (*c)->help);
         cr_buf_char(b, '\n');
         flags_of(b, *c, fish_flag);
+        if (!(*c)->words) continue;
+        cr_buf_printf(b,
+                      "complete -c crank -f -n '__fish_seen_subcommand_from %s; and test (count "
+                      "(commandline -opc)) -eq 2' -a '",
+                      (*c)->name);
+        put_words(b, *c, cmds);
+        cr_buf_str(b, "'\n");
     }
 }
 
@@ -181,6 +213,7 @@ const cr_cmd cr_cmd_completion = {
     .name = "completion",
     .help = "Print a script that completes commands and flags in bash, zsh or fish",
     .operand = "SHELL",
+    .words = "bash zsh fish",
     .operand_opt = "shell",
     .opts = opts,
     .args_size = sizeof(args),

@@ -111,6 +111,7 @@ const cr_cmd cr_cmd_jobs = {
     .about = "crank keeps what it knows in ~/.crank/jobs (CRANK_JOBS_DIR); states and logs come "
              "from the cluster's\nclient, by .jobs.sh in the folder of the job.\n",
     .operand = "WORD",
+    .words = "list show logs stop",
     .operand_opt = "words",
     .opts = opts,
     .args_size = sizeof(args),

@@ -155,6 +155,7 @@ const cr_cmd cr_cmd_synth = {
         "with\nvalues they can use; labels depend on them, so that there is something to "
         "learn.\n",
     .operand = "NAME",
+    .words = "criteo taobao census",
     .operand_opt = "kind",
     .job = true,
     .opts = opts,

@@ -29,6 +29,15 @@ is_gone refused
 # a page that cannot be served does not end the run
 run crank train tiny.yaml --model_dir alone --board 1x
 ends 2
+# an address that other machines can open
+for host in 0.0.0.0 ::; do
+    run timeout -s INT 2 crank board plain --host $host
+    ends 0 1 124 # 1: this machine has no IPv6
+    [ $code -eq 1 ] || has_out "from other machines at http://$(hostname):...?token=..."
+done
+run timeout -s INT 2 crank board plain
+ends 0 124
+has_out "1 run at http://127.0.0.1:.../ (Ctrl-C ends)"
 # runs that are over
 run crank report plain
 ends 2

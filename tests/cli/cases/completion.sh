@@ -21,6 +21,25 @@ if command -v bash >/dev/null; then
     bash ask.sh crank train pipel >got
     echo pipeline.yaml >want
     same want got
+    # words where a command knows them, and files behind them
+    bash ask.sh crank completion '' >got
+    printf 'bash\nfish\nzsh\n' >want
+    same want got
+    bash ask.sh crank synth ta >got
+    echo taobao >want
+    same want got
+    bash ask.sh crank help tu >got
+    echo tune >want
+    same want got
+    bash ask.sh crank help mod >got
+    echo models >want
+    same want got
+    bash ask.sh crank bench lim >got
+    echo limits >want
+    same want got
+    bash ask.sh crank bench train pipel >got
+    echo pipeline.yaml >want
+    same want got
     bash ask.sh crank train --threads '' >got
     echo >want # a number: nothing is offered
     same want got
@@ -29,6 +48,7 @@ for shell in zsh fish; do
     run crank completion $shell
     ends 0
     grep -q 'model_dir' "$out" || fail "no flags for $shell"
+    grep -q 'criteo taobao census' "$out" || fail "no words for $shell"
     command -v $shell >/dev/null || continue
     cp "$out" script
     $shell -n script || fail "$shell does not read its script"
