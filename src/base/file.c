@@ -265,6 +265,10 @@ cr_code cr_file_write(const char *path, const void *data, size_t n, cr_err *err)
 }
 
 cr_code cr_file_copy(const char *from, const char *to, cr_err *err) {
+    return cr_file_copy_unless(from, to, NULL, err);
+}
+
+cr_code cr_file_copy_unless(const char *from, const char *to, const atomic_int *stop, cr_err *err) {
     cr_fs *in;
     cr_outfile *f;
     CR_TRY(open_to_read(from, false, &in, err));
@@ -278,6 +282,10 @@ cr_code cr_file_copy(const char *from, const char *to, cr_err *err) {
     for (int64_t at = 0; code == CR_OK && k == COPY_SIZE; at += (int64_t)k) {
         code = cr_fs_pread(in, at, block, COPY_SIZE, &k, err);
         if (code == CR_OK) code = cr_outfile_write(f, block, k, err);
+        if (code == CR_OK && stop && atomic_load(stop))
+            code = cr_fail_at(err, CR_ESTOP, ((cr_loc){to, 0, 0}),
+                              "stopped by a signal before the file was whole; nothing was written "
+                              "here");
     }
     cr_free(block);
     cr_fs_close(in);

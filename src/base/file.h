@@ -4,6 +4,7 @@
 #ifndef CR_BASE_FILE_H
 #define CR_BASE_FILE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,6 +27,10 @@ CR_CHECKED cr_code cr_file_write(const char *path, const void *data, size_t n, c
 /* cr_file_append appends n bytes with one write and syncs. Creates the file. */
 CR_CHECKED cr_code cr_file_append(const char *path, const void *data, size_t n, cr_err *err);
 CR_CHECKED cr_code cr_file_copy(const char *from, const char *to, cr_err *err);
+/* cr_file_copy_unless does the same unless *stop is set meanwhile: then nothing appears, and the
+ * code is CR_ESTOP. */
+CR_CHECKED cr_code cr_file_copy_unless(const char *from, const char *to, const atomic_int *stop,
+                                       cr_err *err);
 
 /* A file being written under a temporary name in the same directory. commit = flush, fsync, rename,
  * fsync of the directory. abort removes it. The first write error is kept, and commit reports

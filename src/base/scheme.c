@@ -116,6 +116,16 @@ const char *cr_path_take(cr_arena *a, const char *path, cr_loc at, cr_diag *diag
     return NULL;
 }
 
+const char *cr_path_bare(cr_arena *a, const char *path) {
+    size_t scheme = cr_scheme_len(path), n = strlen(path);
+    if (!scheme || strncmp(path + scheme, "://", 3) != 0 || cr_scheme_rows(path)) return path;
+    size_t host = scheme + 3 + strcspn(path + scheme + 3, "/");
+    if (host == scheme + 3) host++; /* hdfs:///: the root of the default file system */
+    while (n > host && path[n - 1] == '/')
+        n--;
+    return path[n] ? cr_arena_strndup(a, path, n) : path;
+}
+
 const char *cr_paths_take(cr_arena *a, const char *paths, cr_loc at, cr_diag *diag) {
     cr_buf out;
     cr_buf_init(&out);

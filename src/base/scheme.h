@@ -33,6 +33,9 @@ const char *cr_path_local(cr_arena *a, const char *path);
 /* cr_path_take is cr_path_local with a message: a path that no store serves is a finding at
  * `at`. */
 const char *cr_path_take(cr_arena *a, const char *path, cr_loc at, cr_diag *diag);
+/* cr_path_bare returns a path of a store without slashes at its end, which "s3://bucket/exp/" has:
+ * "exp//x" and "exp/x" are two names in an object store, and one on a disk. Local paths stay. */
+const char *cr_path_bare(cr_arena *a, const char *path);
 /* cr_scheme_rows: is the path data without files, which a reader opens by its address? */
 bool cr_scheme_rows(const char *path);
 /* cr_paths_take does the same for every item of a comma-separated list of globs (as cr_glob reads

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/fs.h"
+#include "base/stop.h"
 #include "cli/cli.h"
 
 #define MOST_DEPTH 64
@@ -31,7 +32,8 @@ typedef struct copied {
 
 static cr_code copy_file(copied *c, const char *from, const char *to, cr_err *err) {
     cr_fs_stat st;
-    CR_TRY(cr_file_copy(from, to, err));
+    /* what was sent of the file is taken back when the user ends the copy */
+    CR_TRY(cr_file_copy_unless(from, to, &cr_stop_requested, err));
     c->files++;
     if (cr_fs_stat_path(to, true, &st, NULL) == 0) c->bytes += st.size;
     return CR_OK;
@@ -46,6 +48,9 @@ static cr_code copy_tree(copied *c, const char *from, const char *to, int depth,
     CR_TRY(cr_mkdirs(to, err));
     CR_TRY(cr_list_dir(&c->a, from, &names, &n, err));
     for (size_t i = 0; i < n; i++) {
+        if (atomic_load(&cr_stop_requested))
+            return cr_fail_at(err, CR_ESTOP, ((cr_loc){to, 0, 0}),
+                              "stopped by a signal; %lld files were copied", (long long)c->files);
         const char *f = cr_path_join(&c->a, from, names[i]), *t = cr_path_join(&c->a, to, names[i]);
         CR_TRY(cr_path_is_dir(f) ? copy_tree(c, f, t, depth + 1, err) : copy_file(c, f, t, err));
     }
@@ -105,6 +110,7 @@ const cr_cmd cr_cmd_cp = {
     .operand_opt = "paths",
     .opts = opts,
     .args_size = sizeof(args),
+    .job = true,
     .examples = examples,
     .run = run,
 };

@@ -400,13 +400,18 @@ cr_code cr_opt_parse(const cr_opt_spec *spec, int argc, char **argv, cr_arena *a
 
 /* ---- paths ---- */
 
-static void take_path(const cr_opt *o, const char **value, cr_arena *arena, cr_diag *diag) {
+static void take_path(const cr_opt_spec *spec, const cr_opt *o, const char **value, cr_arena *arena,
+                      cr_diag *diag) {
     if (!*value) return;
     if (o->flags & CR_O_TABLE && cr_scheme_rows(*value)) return;
-    cr_loc at = {cr_arena_printf(arena, "--%s", o->name), 0, 0};
+    /* cp FROM TO: users do not write the flag that stands for its operands */
+    bool operand = o->type == CR_O_LIST && spec->operand && strcmp(o->name, spec->operand_opt) == 0;
+    cr_loc at = {operand ? spec->prog : cr_arena_printf(arena, "--%s", o->name), 0, 0};
     const char *local = o->flags & CR_O_PATH ? cr_path_take(arena, *value, at, diag)
                                              : cr_paths_take(arena, *value, at, diag);
-    if (local) *value = local;
+    /* a list, as that of cp, keeps the slash that says "into this folder" */
+    bool bare = o->type == CR_O_STR && o->flags & CR_O_PATH;
+    if (local) *value = bare ? cr_path_bare(arena, local) : local;
 }
 
 void cr_opt_paths(const cr_opt_spec *spec, cr_arena *arena, cr_diag *diag) {
@@ -416,10 +421,10 @@ void cr_opt_paths(const cr_opt_spec *spec, cr_arena *arena, cr_diag *diag) {
         void *at = place_of(spec, o);
         cr_opt_list *list = at;
         if (o->type == CR_O_STR)
-            take_path(o, at, arena, diag);
+            take_path(spec, o, at, arena, diag);
         else
             for (int k = 0; k < list->n; k++)
-                take_path(o, &list->v[k], arena, diag);
+                take_path(spec, o, &list->v[k], arena, diag);
     }
 }
 

@@ -176,6 +176,7 @@ static bool read_scalar(binder *b, const cr_field *f, const cr_conf_node *n, val
         out->s = f->flags & CR_F_PATH    ? cr_path_take(b->arena, n->text, n->at, b->diag)
                  : f->flags & CR_F_PATHS ? cr_paths_take(b->arena, n->text, n->at, b->diag)
                                          : n->text;
+        if (out->s && f->flags & CR_F_PATH) out->s = cr_path_bare(b->arena, out->s);
         return out->s != NULL;
     case CR_T_ENUM: return read_enum(b, f, n, out);
     default: break;

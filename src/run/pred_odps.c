@@ -182,9 +182,10 @@ static cr_code parse(const cr_pred *w, const cr_http_res *r, cr_json **out, cr_e
     cr_err why;
     if (cr_json_parse(out, r->body.n ? r->body.data : "", r->body.n, &why) == CR_OK) return CR_OK;
     *out = NULL;
-    return cr_fail_at(err, CR_EIO, ((cr_loc){w->path, 0, 0}),
-                      "MaxCompute's answer is no JSON; check ODPS_ENDPOINT and the proxies, and run "
-                      "again");
+    return cr_fail_at(
+        err, CR_EIO, ((cr_loc){w->path, 0, 0}),
+        "MaxCompute's answer is no JSON; check ODPS_ENDPOINT and the proxies, and run "
+        "again");
 }
 
 static cr_code wait_while(cr_pred *w, const char *a, char state[32], cr_err *err) {

@@ -490,7 +490,14 @@ int cr_creds_aws(cr_creds *out, bool fresh, cr_fs_why *why) {
                        .text = "no keys were found (environment, role of a pod, "
                                "~/.aws/credentials, container, machine)",
                        .cure = "; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"};
-    return walk(&ch, out, fresh, why);
+    int e = walk(&ch, out, fresh, why);
+    const char *profile = env("AWS_PROFILE");
+    if (e != 0 && profile)
+        snprintf(why->text, sizeof why->text,
+                 "no keys were found (environment, role of a pod, profile '%.40s' of "
+                 "~/.aws/credentials, container, machine)",
+                 profile);
+    return e;
 }
 
 int cr_creds_alibaba(cr_creds *out, bool fresh, cr_fs_why *why) {

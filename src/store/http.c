@@ -28,13 +28,25 @@ void cr_http_use(const cr_http_plug *p) {
 
 /* Tells with --debug which settings of the environment decide where requests go. Their values are
  * not shown: the address of a proxy may hold a password. */
+static const char *const proxy_names[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy",
+                                          "ALL_PROXY",  "no_proxy",    "NO_PROXY"};
+
 static void tell_proxies(void) {
-    static const char *const names[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy",
-                                        "ALL_PROXY",  "no_proxy",    "NO_PROXY"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *v = getenv(names[i]);
-        if (v && *v) CR_DEBUG("requests obey %s of the environment", names[i]);
+    for (size_t i = 0; i < sizeof proxy_names / sizeof *proxy_names; i++) {
+        const char *v = getenv(proxy_names[i]);
+        if (v && *v) CR_DEBUG("requests obey %s of the environment", proxy_names[i]);
     }
+}
+
+/* The first variable that names a proxy for this URL's scheme; NULL: none does. */
+static const char *proxy_of(const char *url) {
+    bool tls = strncmp(url, "https:", 6) == 0;
+    for (size_t i = 0; i < 5; i++) {
+        const char *v = getenv(proxy_names[i]);
+        bool fits = i >= 3 || (i > 0) == tls;
+        if (v && *v && fits) return proxy_names[i];
+    }
+    return NULL;
 }
 
 static void load(void) {
@@ -92,7 +104,7 @@ static bool take_data(void *ctx, const void *p, size_t n, int status) {
 }
 
 /* What users can do where no answer came; "": what fs.c says to the errno value. */
-static const char *cure_of(int e) {
+static const char *cure_alone(int e) {
     switch (e) {
     case EKEYREJECTED:
         return "; name the store's CA file in AWS_CA_BUNDLE, CURL_CA_BUNDLE or SSL_CERT_FILE";
@@ -100,6 +112,17 @@ static const char *cure_of(int e) {
     case EIO: return "; check the address of the store and the proxies, and run again";
     default: return "";
     }
+}
+
+static void cure_of(int e, const char *url, char *out, size_t size) {
+    const char *proxy = proxy_of(url);
+    bool away = e == ECONNREFUSED || e == EHOSTUNREACH || e == ETIMEDOUT || e == EDESTADDRREQ;
+    if (away && proxy)
+        snprintf(out, size,
+                 "; check that the store can be reached by the proxy of %s, or set no_proxy",
+                 proxy);
+    else
+        snprintf(out, size, "%s", cure_alone(e));
 }
 
 int cr_http_do(const cr_http_req *q, cr_http_res *r, cr_fs_why *why) {
@@ -135,7 +158,7 @@ int cr_http_do(const cr_http_req *q, cr_http_res *r, cr_fs_why *why) {
     }
     if (e != 0) {
         snprintf(why->text, sizeof why->text, "%s", c.why);
-        snprintf(why->cure, sizeof why->cure, "%s", cure_of(e));
+        cure_of(e, q->url, why->cure, sizeof why->cure);
     }
     return e;
 }

@@ -81,8 +81,9 @@ static int errno_of(CURLcode code) {
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CACERT_BADFILE: return EKEYREJECTED;
     case CURLE_OUT_OF_MEMORY: return ENOMEM;
-    case CURLE_URL_MALFORMAT:
-    case CURLE_UNSUPPORTED_PROTOCOL: return EINVAL;
+    case CURLE_URL_MALFORMAT: return EINVAL;
+    case CURLE_UNSUPPORTED_PROTOCOL: /* what answers speaks no HTTP */
+    case CURLE_WEIRD_SERVER_REPLY: return EPROTO;
     default: return EIO;
     }
 }
@@ -141,11 +142,17 @@ static int call(cr_http_call *c) {
     long status = 0;
     curl_easy_getinfo(h, CURLINFO_RESPONSE_CODE, &status);
     c->status = (int)status;
-    if (code != CURLE_OK)
+    /* the library shows the whole address of a proxy that it does not understand, with its password
+     */
+    bool proxy = strncmp(text, "Unsupported proxy", 17) == 0;
+    if (proxy)
+        snprintf(c->why, sizeof c->why,
+                 "the address of the proxy in the environment is not understood");
+    else if (code != CURLE_OK)
         snprintf(c->why, sizeof c->why, "%s", text[0] ? text : curl_easy_strerror(code));
     curl_slist_free_all(list);
     give_handle(h);
-    return errno_of(code);
+    return proxy ? EDESTADDRREQ : errno_of(code);
 }
 
 const cr_http_plug cr_http_plug_of = {.abi = CR_HTTP_ABI, .call = call};

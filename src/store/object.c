@@ -41,6 +41,25 @@ int cr_obj_split(cr_obj_place *p, const char *path, cr_fs_why *why) {
     return 0;
 }
 
+int cr_obj_endpoint(const char *text, const char *variable, size_t *scheme, size_t *host,
+                    cr_fs_why *why) {
+    *scheme = strncmp(text, "http://", 7) == 0 ? 7 : strncmp(text, "https://", 8) == 0 ? 8 : 0;
+    const char *name = text + *scheme;
+    *host = strcspn(name, "/");
+    bool has_path = name[*host] && name[*host + 1];
+    const char *wrong = strchr(text, '@') ? "a name or a password" /* which must not be shown */
+                        : !*scheme && strstr(text, "://") ? "a scheme that is not http or https"
+                        : *host == 0                      ? "no host"
+                        : has_path                        ? "a path behind its host"
+                                                          : NULL;
+    if (!wrong) return 0;
+    snprintf(why->text, sizeof why->text, "the address of the store in the environment has %s",
+             wrong);
+    snprintf(why->cure, sizeof why->cure, "; write http://host:port or https://host into %s",
+             variable);
+    return EINVAL;
+}
+
 /* ---- what was learned: the clock of the store, regions of buckets ---- */
 
 static _Atomic int64_t clock_offset;
@@ -190,6 +209,32 @@ typedef struct refusal {
     char code[64], region[64];
 } refusal;
 
+/* Codes whose status does not say what can be done; e 0: the status tells what it means. */
+static const struct known {
+    const char *code, *cure;
+    int e;
+} known_codes[] = {
+    {"NoSuchBucket", "; check the name of the bucket and its region", 0},
+    {"InvalidBucketName", "; check the name of the bucket", EINVAL},
+    {"ExpiredToken", "; the keys have ended: get new ones, with a new session token", EACCES},
+    {"SecurityTokenExpired", "; the keys have ended: get new ones, with a new session token",
+     EACCES},
+    {"TokenRefreshRequired", "; the keys have ended: get new ones, with a new session token",
+     EACCES},
+    {"InvalidToken", "; check the session token: it must be of the same keys", EACCES},
+    {"InvalidSecurityToken", "; check the session token: it must be of the same keys", EACCES},
+    {"RequestTimeTooSkewed", "; set the clock of this machine", EACCES},
+    {"InvalidObjectState", "; the object is archived: restore it first", EACCES},
+    {"QuotaExceeded", "; free some space or raise the quota and run again", EDQUOT},
+    {"NotImplemented", "; this store does not know the request: check AWS_ENDPOINT_URL", ENOTSUP},
+};
+
+static const struct known *known_code(const char *code) {
+    for (size_t i = 0; i < sizeof known_codes / sizeof *known_codes; i++)
+        if (strcmp(known_codes[i].code, code) == 0) return &known_codes[i];
+    return NULL;
+}
+
 static int refused(const cr_cloud *c, const cr_obj_place *p, const cr_http_res *r, refusal *f,
                    cr_fs_why *why) {
     cr_xml x = {r->body.data, r->body.data + r->body.n};
@@ -219,8 +264,18 @@ static int refused(const cr_cloud *c, const cr_obj_place *p, const cr_http_res *
     if (strcmp(f->code, "SlowDown") == 0 || strcmp(f->code, "InternalError") == 0 ||
         strcmp(f->code, "RequestTimeout") == 0)
         e = EAGAIN;
-    if (strcmp(f->code, "NoSuchBucket") == 0)
-        snprintf(why->cure, sizeof why->cure, "; check the name of the bucket and its region");
+    const struct known *k = known_code(f->code);
+    bool away = r->status >= 300 && r->status < 400;
+    if (k && k->e) e = k->e;
+    if (k)
+        snprintf(why->cure, sizeof why->cure, "%s", k->cure);
+    else if (r->status == 407)
+        snprintf(why->cure, sizeof why->cure,
+                 "; the proxy wants a name and a password: http_proxy=http://name:password@host");
+    else if (away && !f->code[0])
+        snprintf(why->cure, sizeof why->cure,
+                 "; it sends to another address: check %s and the proxies",
+                 c->signs_host ? "AWS_ENDPOINT_URL" : "OSS_ENDPOINT");
     else if (elsewhere[0] && strstr(p->base, elsewhere) == NULL)
         snprintf(why->cure, sizeof why->cure, "; the bucket is at %.50s: set %s", elsewhere,
                  c->signs_host ? "AWS_REGION" : "OSS_ENDPOINT");

@@ -45,6 +45,12 @@ const cr_cloud *cr_cloud_of(const char *path);
  * long. */
 int cr_obj_split(cr_obj_place *p, const char *path, cr_fs_why *why);
 
+/* cr_obj_endpoint checks the address of a store, which `variable` of the environment names: a host,
+ * perhaps with a port, behind http:// or https://. It writes the length of the scheme and that of
+ * the host. EINVAL: it is none. */
+int cr_obj_endpoint(const char *text, const char *variable, size_t *scheme, size_t *host,
+                    cr_fs_why *why);
+
 /* A request. Header names are given in lower case. */
 #define CR_OBJ_PAIRS 8
 typedef struct cr_obj_req {
@@ -67,8 +73,8 @@ typedef struct cr_obj_req {
  * region and keys that have ended are mended once. r must be cleared in either case. */
 int cr_obj_call(const char *path, const cr_obj_req *q, cr_http_res *r, cr_fs_why *why);
 
-/* cr_obj_etag copies the ETag of an answer, with its quotes. EPROTO: it has none, as every answer of
- * an object store to HEAD, GET and PUT has one; so somebody else answered. */
+/* cr_obj_etag copies the ETag of an answer, with its quotes. EPROTO: it has none, as every answer
+ * of an object store to HEAD, GET and PUT has one; so somebody else answered. */
 int cr_obj_etag(const char *path, const cr_http_res *r, char *out, size_t size, cr_fs_why *why);
 
 /* The functions of the table of fs.h. */

@@ -23,7 +23,7 @@
 #define PART       ((size_t)8 << 20) /* bytes of the first parts */
 #define GROW_EVERY 1000 /* parts, after which parts are twice as large: 10,000 are allowed */
 #define AT_ONCE    1000 /* keys that one request removes */
-#define JOIN_S     300  /* S3 says that it may take minutes to put the parts of an object together */
+#define JOIN_S     300 /* S3 says that it may take minutes to put the parts of an object together */
 
 typedef struct part {
     char etag[72];

@@ -49,10 +49,12 @@ static int place(cr_obj_place *p, const char *path, cr_fs_why *why) {
         return EINVAL;
     }
     memcpy(p->bucket, p->host, strlen(p->host) + 1);
-    const char *name = strstr(endpoint, "://");
-    if (name && strncmp(endpoint, "http://", 7) == 0) scheme = "http://";
-    name = name ? name + 3 : endpoint;
-    int n = (int)strcspn(name, "/");
+    size_t at, len;
+    e = cr_obj_endpoint(endpoint, "OSS_ENDPOINT", &at, &len, why);
+    if (e != 0) return e;
+    if (at == 7) scheme = "http://";
+    const char *name = endpoint + at;
+    int n = (int)len;
     region_of(p->region, sizeof p->region, name);
     if (region) snprintf(p->region, sizeof p->region, "%s", region);
     /* a store that is no name of OSS (an address, a stand-in) has the bucket in the path */

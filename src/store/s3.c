@@ -52,17 +52,19 @@ static int place(cr_obj_place *p, const char *path, cr_fs_why *why) {
         snprintf(p->base, sizeof p->base, "https://%s", p->host);
         return 0;
     }
-    const char *name = strstr(endpoint, "://");
-    if (!name || (strncmp(endpoint, "http://", 7) != 0 && strncmp(endpoint, "https://", 8) != 0)) {
+    size_t scheme, n;
+    e = cr_obj_endpoint(endpoint, "AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL", &scheme, &n, why);
+    if (e == 0 && scheme == 0) {
         snprintf(why->text, sizeof why->text,
                  "the endpoint of the environment, '%.60s', is no http:// or https:// address",
                  endpoint);
         snprintf(why->cure, sizeof why->cure, "; correct AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL");
-        return EINVAL;
+        e = EINVAL;
     }
-    name += 3;
-    snprintf(p->host, sizeof p->host, "%s%s%.*s", first, dot, (int)strcspn(name, "/"), name);
-    snprintf(p->base, sizeof p->base, "%.*s%s", (int)(name - endpoint), endpoint, p->host);
+    if (e != 0) return e;
+    const char *name = endpoint + scheme;
+    snprintf(p->host, sizeof p->host, "%s%s%.*s", first, dot, (int)n, name);
+    snprintf(p->base, sizeof p->base, "%.*s%s", (int)scheme, endpoint, p->host);
     return 0;
 }
 

@@ -33,6 +33,7 @@ that they outlive it. GET /__control?json={...} changes the faults, GET /__stats
   lose_at: N       the Nth request from now on that changes something is carried out, and its answer is lost
   lose_every: N    the same of every Nth such request
   html: K          the next K requests are answered by a page of somebody else, with status 200
+  answer: [STATUS, CODE]   every request is refused so
   say: TEXT        messages of refusals end with it
   fault_rate: P    each request meets a fault with this chance: 503, no answer, a cut body, a wrong range, a late answer, a lost one
   seed: N          random numbers of the faults begin anew from N
@@ -311,7 +312,7 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(200)
             return
         if url.path == "/__stats":
-            self.answer(200, json.dumps(STATS).encode())
+            self.answer(200, json.dumps(dict(STATS, uploads=len(UPLOADS))).encode())
             return
         if self.give_keys(url.path):
             return
@@ -341,7 +342,9 @@ class Handler(BaseHTTPRequestHandler):
                 STATS["changes"] += 1
                 self.lost |= bool(f.get("lose_every")) and STATS["changes"] % f["lose_every"] == 0
             self.lost |= self.take("lose_at") == 1
-        if self.take("html"):
+        if f.get("answer"):
+            self.error(f["answer"][0], f["answer"][1], "no") if f["answer"][1] else self.answer(f["answer"][0], b"", [("Location", "https://login.example/")])
+        elif self.take("html"):
             self.answer(200, b"<html><body>Welcome</body></html>", [("Content-Type", "text/html")], head=self.command == "HEAD")
         elif self.take("timeout400"):
             self.error(400, "RequestTimeout", "the connection was silent")

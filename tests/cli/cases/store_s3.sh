@@ -31,6 +31,9 @@ HOME=$CASE_DIR run crank ls "s3a://demo-bucket/data"
 ends 0
 AWS_ENDPOINT_URL=ftp://x HOME=$CASE_DIR run crank ls "$at/data"
 ends 1
+has_err "...the address of the store in the environment has a scheme that is not http or https; write http://host:port or https://host into AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL"
+AWS_ENDPOINT_URL=minio:9000 HOME=$CASE_DIR run crank ls "$at/data"
+ends 1
 has_err "...is no http:// or https:// address; correct AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL"
 # TLS where the store has none
 AWS_ENDPOINT_URL=https://127.0.0.1:$port HOME=$CASE_DIR run crank ls "$at/data"

@@ -49,6 +49,27 @@ TEST(refused) {
     }
 }
 
+static void bare(const char *path, const char *want) {
+    cr_arena a;
+    cr_arena_init(&a, 0);
+    CHECK_STR(cr_path_bare(&a, path), want);
+    cr_arena_clear(&a);
+}
+
+/* slashes at the end of a path of a store, where "a//b" and "a/b" may be two names */
+TEST(last_slashes) {
+    bare("s3://bucket/exp//", "s3://bucket/exp");
+    bare("s3://bucket/exp", "s3://bucket/exp");
+    bare("s3://bucket//a/", "s3://bucket//a");
+    bare("s3://bucket/", "s3://bucket");
+    bare("hdfs:///", "hdfs:///");
+    bare("hdfs:///a/", "hdfs:///a");
+    bare("exp/", "exp/");
+    bare("/", "/");
+    bare("", "");
+    bare("odps://p/tables/t/dt=1/", "odps://p/tables/t/dt=1/");
+}
+
 /* what is wrong with each item of a list is told */
 TEST(lists) {
     cr_arena a;
@@ -75,4 +96,4 @@ TEST(lists) {
     cr_arena_clear(&a);
 }
 
-TEST_MAIN(CASE(local), CASE(refused), CASE(lists))
+TEST_MAIN(CASE(local), CASE(refused), CASE(last_slashes), CASE(lists))
