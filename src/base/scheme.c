@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/fs.h"
+#include "base/secret.h"
 
 #define COPY(tool) "give a local path, and copy the files with " tool
 #define TABLE                                                                                      \
@@ -99,20 +100,21 @@ const char *cr_path_take(cr_arena *a, const char *path, cr_loc at, cr_diag *diag
     const char *local = cr_path_local(a, path);
     if (local) return local;
     const cr_scheme *s = cr_scheme_find(path);
+    const char *shown = cr_masked(a, path);
     if (cr_store_of(path))
         cr_diag_add(diag, CR_SEV_ERROR, CR_EUSAGE, at,
                     "'%s' names a host behind file://; write file:///folder/file, with three "
                     "slashes, or the path alone",
-                    path);
+                    shown);
     else if (s)
         cr_diag_add(diag, CR_SEV_ERROR, CR_EUSAGE, at,
-                    "'%s' is %s, which this version neither reads nor writes; %s", path, s->store,
+                    "'%s' is %s, which this version neither reads nor writes; %s", shown, s->store,
                     s->cure);
     else
         cr_diag_add(diag, CR_SEV_ERROR, CR_EUSAGE, at,
                     "'%s' begins with %.*s://, which this version neither reads nor writes; give a "
                     "local path",
-                    path, (int)cr_scheme_len(path), path);
+                    shown, (int)cr_scheme_len(path), path);
     return NULL;
 }
 

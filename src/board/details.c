@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/secret.h"
 #include "board/board_int.h"
 #include "ckpt/ckpt.h"
 #include "conf/conf.h"
@@ -88,7 +89,7 @@ static void put_file(cr_jw *w, const char *name, const char *dir, const char *fi
     const char *path = cr_path_join(&a, dir, file);
     bool ok = cr_path_exists(path) && cr_file_read(path, MAX_TEXT, &b, NULL) == CR_OK &&
               memchr(b.data, 0, b.n) == NULL;
-    cr_jw_str(w, name, ok ? b.data : NULL);
+    cr_jw_str(w, name, ok ? cr_masked(&a, b.data) : NULL);
     cr_buf_clear(&b);
     cr_arena_clear(&a);
 }
@@ -200,11 +201,14 @@ void cr_board_details(const cr_board *b, const cr_run *r, cr_jw *w) {
 static void put_key(void *ctx, const char *path, const char *a, const char *b) {
     cr_jw *w = ctx;
     if (strcmp(path, "model_dir") == 0) return; /* two runs always have two different ones */
+    cr_arena arena;
+    cr_arena_init(&arena, 0);
     cr_jw_obj(w, NULL);
     cr_jw_str(w, "key", path);
-    cr_jw_str(w, "a", a);
-    cr_jw_str(w, "b", b);
+    cr_jw_str(w, "a", a ? cr_masked(&arena, a) : NULL);
+    cr_jw_str(w, "b", b ? cr_masked(&arena, b) : NULL);
     cr_jw_end(w);
+    cr_arena_clear(&arena);
 }
 
 static void diff_config(const cr_run *x, const cr_run *y, cr_jw *w) {

@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "base/file.h"
+#include "base/secret.h"
 #include "base/sha256.h"
 #include "board/board_int.h"
 #include "conf/conf.h"
@@ -221,10 +222,12 @@ static void put_config(writer *w) {
     cr_config_opts o = {.path = cr_path_join(&w->arena, w->run->dir, "pipeline.config")};
     if (cr_config_load(&c, &o, &quiet) == CR_OK) { /* a model_dir without one has only metrics */
         cr_conf_print(&b, &cr_root_msg, c.doc.root, CR_SYNTAX_YAML);
-        put(w, cr_path_join(&w->arena, w->dir, "artifacts/config.yaml"), b.data, b.n);
+        const char *shown = cr_masked(&w->arena, b.data);
+        put(w, cr_path_join(&w->arena, w->dir, "artifacts/config.yaml"), shown, strlen(shown));
         cr_buf_reset(&b);
         cr_conf_print(&b, &cr_root_msg, c.doc.root, CR_SYNTAX_JSON);
-        if (cr_json_parse(&j, b.data, b.n, NULL) == CR_OK) put_params(w, "", j);
+        shown = cr_masked(&w->arena, b.data);
+        if (cr_json_parse(&j, shown, strlen(shown), NULL) == CR_OK) put_params(w, "", j);
         cr_json_free(j);
     }
     cr_config_clear(&c);

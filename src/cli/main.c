@@ -21,6 +21,7 @@
 #include "base/log.h"
 #include "base/plugin.h"
 #include "base/scheme.h"
+#include "base/secret.h"
 #include "base/shown.h"
 #include "base/stop.h"
 #include "cli/cli.h"
@@ -81,7 +82,8 @@ static cr_code open_log(cr_ui *ui, const char *dir, cr_log_level level, int argc
                   ui->place.rank, ui->place.size, host, (long)getpid(), ui->cmd->name);
     for (int i = 0; i < argc; i++) {
         cr_buf_char(&b, ' ');
-        cr_buf_shown(&b, argv[i], strlen(argv[i]), false);
+        const char *shown = cr_masked(&ui->arena, argv[i]);
+        cr_buf_shown(&b, shown, strlen(shown), false);
     }
     cr_buf_char(&b, '\n');
     cr_log_file_add(b.data, b.n);

@@ -13,6 +13,7 @@
 #include "base/cpu.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/secret.h"
 #include "conf/conf.h"
 #include "obs/jsonlog.h"
 #include "obs/tensorboard.h"
@@ -74,7 +75,8 @@ static void config_text(observer *o, int64_t step) {
     cr_buf_str(&b, "```\n");
     cr_conf_print(&b, &cr_root_msg, o->j->cfg.doc.root, CR_SYNTAX_PBTXT);
     cr_buf_str(&b, "```\n");
-    cr_events_text(o->events, "config/text_summary", b.data, b.n);
+    const char *shown = cr_masked(&o->arena, b.data);
+    cr_events_text(o->events, "config/text_summary", shown, strlen(shown));
     cr_events_write(o->events, step);
     cr_buf_clear(&b);
 }
@@ -91,8 +93,8 @@ static void start_line(observer *o, int64_t step) {
     if (*c->train_config->experiment_name)
         cr_jw_str(w, "experiment", c->train_config->experiment_name);
     cr_jw_str(w, "model_dir", c->model_dir);
-    cr_jw_str(w, "train_input_path", c->train_input_path);
-    cr_jw_str(w, "eval_input_path", c->eval_input_path);
+    cr_jw_str(w, "train_input_path", cr_masked(&o->arena, c->train_input_path));
+    cr_jw_str(w, "eval_input_path", cr_masked(&o->arena, c->eval_input_path));
     const cr_train_conf *t = c->train_config;
     if (t->num_steps) cr_jw_i64(w, "num_steps", t->num_steps);
     if (t->num_epochs) cr_jw_i64(w, "num_epochs", t->num_epochs);

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/fs.h"
 #include "base/json.h"
+#include "base/secret.h"
 #include "base/shown.h"
 #include "data/files.h"
 #include "job/env.h"
@@ -186,7 +187,8 @@ static void read_sample(report *r, sample *s, int64_t want) {
     cr_loader_free(l);
     if (s->rows == 0 && cr_diag_code(r->diag) == CR_OK)
         cr_diag_add(r->diag, CR_SEV_ERROR, CR_EDATA, cr_conf_at(r->j.root, s->key),
-                    "%s data '%s' holds no rows; check the path and the files", s->name, s->paths);
+                    "%s data '%s' holds no rows; check the path and the files", s->name,
+                    cr_masked(&r->j.cfg.arena, s->paths));
 }
 
 static int64_t all_bytes(const report *r) {
@@ -309,7 +311,8 @@ static void tell_text(report *r, cr_buf *out) {
     for (int i = 0; i < r->n_samples; i++) {
         const sample *s = &r->samples[i];
         if (!s->counts) {
-            cr_buf_printf(out, "%-9s not read: %s\n", s->name, s->paths);
+            cr_buf_printf(out, "%-9s not read: %s\n", s->name,
+                          cr_masked(&r->j.cfg.arena, s->paths));
             continue;
         }
         all[0] = 0;
@@ -321,7 +324,8 @@ static void tell_text(report *r, cr_buf *out) {
             cr_buf_printf(out, "%s%s %.4f", s->n_labels > 1 ? " " : "",
                           s->n_labels > 1 ? r->j.features->labels[k] : "", mean_label(s, k));
         cr_buf_printf(out, ", %lld bad row%s: %s%s\n", (long long)s->bad_rows,
-                      s->bad_rows == 1 ? "" : "s", s->paths, part_of(r, s));
+                      s->bad_rows == 1 ? "" : "s", cr_masked(&r->j.cfg.arena, s->paths),
+                      part_of(r, s));
     }
     if (r->n_samples > 0 && r->samples[0].rows > 0) tell_features(r, &r->samples[0], out);
     cr_buf_printf(
@@ -388,7 +392,7 @@ static void tell_json(report *r, cr_buf *out) {
         const sample *s = &r->samples[i];
         cr_jw_obj(&w, NULL);
         cr_jw_str(&w, "name", s->name);
-        cr_jw_str(&w, "paths", s->paths);
+        cr_jw_str(&w, "paths", cr_masked(&r->j.cfg.arena, s->paths));
         cr_jw_i64(&w, "rows", s->rows);
         cr_jw_i64(&w, "bad_rows", s->bad_rows);
         if (s->all_rows) cr_jw_i64(&w, "all_rows", s->all_rows);

@@ -81,23 +81,25 @@ static cr_code failed(const cr_source *s, cr_err *err, const char *what, const c
 
 /* ---- where the stream begins ---- */
 
-static int env_int(const char *name, int def, int most) {
+static int env_int(const char *name, int def, int least, int most) {
     const char *v = getenv(name);
     int64_t x;
-    return v && cr_parse_i64(v, strlen(v), &x) && x >= 1 && x <= most ? (int)x : def;
+    return v && cr_parse_i64(v, strlen(v), &x) && x >= least && x <= most ? (int)x : def;
 }
 
 /* The first offsets whose time is not before ms, some partitions at a time; -1: none. */
 static cr_code find_times(cr_source *s, int64_t ms, int64_t *out, cr_err *err) {
-    int some = env_int("TZREC_KAFKA_OFFSETS_FOR_TIMES_BATCH_SIZE", 32, 100000);
-    int wait = 1000 * env_int("TZREC_KAFKA_OFFSETS_FOR_TIMES_TIMEOUT", 30, 86400);
-    int tries = 1 + env_int("TZREC_KAFKA_OFFSETS_FOR_TIMES_RETRIES", 2, 1000);
+    int some = env_int("TZREC_KAFKA_OFFSETS_FOR_TIMES_BATCH_SIZE", 32, 1, 100000);
+    int wait = 1000 * env_int("TZREC_KAFKA_OFFSETS_FOR_TIMES_TIMEOUT", 30, 1, 86400);
+    int tries = 1 + env_int("TZREC_KAFKA_OFFSETS_FOR_TIMES_RETRIES", 2, 0, 1000);
     char why[300] = "";
     for (int from = 0; from < s->at.n; from += some) {
         int n = s->at.n - from < some ? s->at.n - from : some;
         bool fine = false;
         for (int k = 0; k < tries && !fine && !atomic_load(&cr_stop_requested); k++)
             fine = s->plug->at_time(s->client, from, n, ms, wait, out + from, why, sizeof why);
+        if (!fine && atomic_load(&cr_stop_requested))
+            return cr_fail_at(err, CR_ESTOP, ((cr_loc){s->path, 0, 0}), "stopped by a signal");
         if (!fine) return failed(s, err, "cannot find the offsets of a time", why);
     }
     return CR_OK;
