@@ -653,7 +653,7 @@ static cr_code paddle_rewrite(cr_conf_doc *doc, const cr_conf_entry *sign, const
         cr_pd_servers(&p);
         cr_pd_data(&p);
         put_optimizer(&p);
-        p.model->build(&p);
+        if (!p.no_columns) p.model->build(&p);
         for (size_t i = 0; p.old && i < sizeof slides / sizeof *slides; i++)
             if (strcmp(slides[i].model, p.model->name) == 0) add_slides(&p, p.out, slides[i].steps);
         put_epsilons(&p);

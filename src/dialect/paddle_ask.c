@@ -98,6 +98,12 @@ static const cr_conf_node *scalar(cr_pd *p, cr_pd_map m, const char *key, const 
                : NULL;
 }
 
+/* Is the key not there, or without a value? A list or a map was told by scalar(). */
+static bool is_empty(cr_pd *p, cr_pd_map m, const char *key) {
+    const cr_conf_node *v = cr_pd_get(p, m, key);
+    return !v || v->kind == CR_NODE_SCALAR;
+}
+
 double cr_pd_num(cr_pd *p, cr_pd_map m, const char *key, double absent, double lo, double hi) {
     const cr_conf_node *v = scalar(p, m, key, "a number");
     double x;
@@ -113,7 +119,7 @@ int64_t cr_pd_int(cr_pd *p, cr_pd_map m, const char *key, int64_t absent, int64_
     int64_t x;
     if (!v) {
         if (absent != CR_PD_REQUIRED) return absent;
-        if (!cr_pd_get(p, m, key)) missing(p, m, key);
+        if (is_empty(p, m, key)) missing(p, m, key);
         return lo;
     }
     if (cr_parse_i64(v->text, cr_whole_part(v->text, v->len), &x) && x >= lo && x <= hi) return x;
@@ -136,7 +142,7 @@ const char *cr_pd_str(cr_pd *p, cr_pd_map m, const char *key, bool required) {
     const cr_conf_node *v = scalar(p, m, key, "a text");
     if (v && v->len) return v->text;
     if (!required) return NULL;
-    if (!cr_pd_get(p, m, key) || v) missing(p, m, key);
+    if (is_empty(p, m, key) || v) missing(p, m, key);
     return "";
 }
 

@@ -214,6 +214,7 @@ static bool listed_slots(cr_pd *p) {
     if (n_ids == 0) {
         cr_pd_wrong(p, cr_pd_at(p, p->dataset, "sparse_slots"),
                     "sparse_slots names no slot; the first one is the label");
+        p->no_columns = true;
         return true;
     }
     bool feats = n_ids == 2 && n == 1 && strcmp(ids[1], "feat_idx") == 0 &&
@@ -222,6 +223,13 @@ static bool listed_slots(cr_pd *p) {
         p->n_dense = 0;
         weighted_fields(p);
         return true;
+    }
+    if (n_ids == 1 && p->model->build != cr_pd_wide_deep && p->model->build != cr_pd_dnn) {
+        cr_pd_wrong(p, cr_pd_at(p, p->dataset, "sparse_slots"),
+                    "sparse_slots names '%s' alone, which is the label; add the slots of ids that "
+                    "the model reads",
+                    ids[0]);
+        p->no_columns = true;
     }
     p->ids = ids + 1;
     p->n_ids = n_ids - 1;

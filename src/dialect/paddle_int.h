@@ -77,6 +77,7 @@ struct cr_pd {
     bool weighted;      /* they are ids with weights */
     cr_pd_dense *dense;
     int n_dense;
+    bool no_columns;       /* the data was told as wrong so far that no model can be built on it */
     bool width_unknown;    /* a dense slot was told as wrong, so their widths say nothing */
     const char *padding;   /* of missing ids */
     bool apart;            /* lines of training and of evaluation have other columns */

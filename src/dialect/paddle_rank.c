@@ -508,7 +508,8 @@ void cr_pd_autoint(cr_pd *p) {
 
 const char *cr_pd_shipped_layers(cr_pd *p, cr_buf *b, const char *name, const char *inputs,
                                  const cr_conf_node *sizes_) {
-    for (size_t i = 0; i < sizes_->n; i++) {
+    for (size_t i = 0; sizes_ && sizes_->kind == CR_NODE_LIST && i < sizes_->n; i++) {
+        if (sizes_->v[i].val->kind != CR_NODE_SCALAR) continue; /* it was told */
         cr_buf_printf(b,
                       "{name: %s%d, inputs: [%s], mlp: {hidden_units: [%s]}}, {name: %s_norm%d, "
                       "inputs: [{block_name: %s%d}], batch_norm: {}}, ",

@@ -77,7 +77,9 @@ static void find_falls(cr_pd *p) {
     cr_buf text;
     int64_t batch = cr_pd_int(p, p->runner, "train_batch_size", 1, 1, 1000000000);
     cr_buf_init(&text);
-    if (cr_file_read(cr_path_join(&p->doc->arena, r.dir, ".count"), 64, &text, &err) == CR_OK)
+    /* without the keys of autofis nothing says where its rows are, and the keys are asked for */
+    if (r.dir &&
+        cr_file_read(cr_path_join(&p->doc->arena, r.dir, ".count"), 64, &text, &err) == CR_OK)
         p->falls_every = strtoll(text.data, NULL, 10) / batch / 5;
     if (p->falls_every == 0) cr_pd_idle(p, p->optimizer, "gamma");
     cr_buf_clear(&text);

@@ -4,7 +4,7 @@
  *
  * The first byte chooses the part (training, evaluation, both) and the variant; the rest is the
  * YAML text. The second byte, from 'A' on, names a model that the text is taken for (phase.model,
- * the folder of the config), so that every model is reached.
+ * the folder of the config), so that every model is reached; new ones go to the end of the list.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,13 +51,33 @@ static const char *const models[] = {"afm",
                                      "word2vec",
                                      "xdeepfm",
                                      "youtube_dnn",
-                                     "logistic_regression"};
+                                     "logistic_regression",
+                                     "aitm",
+                                     "autofis",
+                                     "deepfefm",
+                                     "difm",
+                                     "dmr",
+                                     "dpin",
+                                     "escm2",
+                                     "fastformer",
+                                     "fasttext",
+                                     "fat_deepffm",
+                                     "gatenet",
+                                     "gnn",
+                                     "listwise",
+                                     "match_pyramid",
+                                     "mind",
+                                     "movie_rank",
+                                     "movie_recall",
+                                     "naml",
+                                     "tdm",
+                                     "textcnn_pretrain"};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < 2 || size > 20000) return 0;
     size_t n = sizeof models / sizeof *models;
     char path[64];
-    snprintf(path, sizeof path, "%s/config.yaml", models[(size_t)(data[1] + 256 - 'A') % n]);
+    snprintf(path, sizeof path, "%s/config.yaml", models[(uint8_t)(data[1] - 'A') % n]);
     cr_conf_doc doc;
     cr_diag diag;
     cr_dialect_opts o = {.part = (cr_dialect_part)(data[0] % 3), .compat = data[0] & 4};

@@ -29,6 +29,11 @@ wrong 's/dense_feature:13/dense_feature/' "4:...: dense_slots: 'dense_feature' i
 wrong 's/dense_feature:13/dense_feature:/' "4:...: dense_slots: 'dense_feature:' is not name:width, such as dense_var:13"
 wrong 's/dense_feature:13/dense_feature:[]/' "4:...: dense_slots: 'dense_feature:[]' is not name:width, such as dense_var:13"
 wrong 's/dense_feature:13/dense_feature:-3/' "4:...: dense_slots: 'dense_feature:-3' is not name:width, such as dense_var:13"
+# a key that is needed and has no value is missing; no slots, or the label alone
+wrong 's/sparse_feature_number: 101/sparse_feature_number: /' "5:...: hyper_parameters.sparse_feature_number is not given, and the model needs it: dnn; ..."
+wrong 's/dataset_name: d/dataset_name: /' "9:...: phase.dataset_name is not given; ..."
+wrong 's/sparse_slots: "click 1 2 3"/sparse_slots: ""/' "4:...: sparse_slots names no slot; the first one is the label"
+wrong 's/sparse_slots: "click 1 2 3"/sparse_slots: click/; s/"{workspace}\/model.py"/builtin:deepfm/' "4:...: sparse_slots names 'click' alone, which is the label; add the slots of ids that the model reads"
 # nothing to do is a mistake, too
 wrong 's/^mode: .*/mode: []/' "2:7: mode is an empty list, so nothing would run; name a runner in it"
 wrong 's/phases: \[p\]/phases: []/' "7:...: runner 't' has no phase, so it would do nothing; name one in phases"
