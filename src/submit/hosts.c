@@ -66,6 +66,12 @@ static void check(cr_submit *s) {
                             "hosts: '%s' names a user, and the ranks look for each other by this "
                             "name; write the host alone, and its user into ~/.ssh/config",
                             cr_shown(s->a, name));
+        for (size_t j = 0; *name && j < i; j++)
+            if (v->v[j].val->kind == CR_NODE_SCALAR && strcmp(v->v[j].val->text, name) == 0)
+                cr_submit_wrong(s, v->v[i].at,
+                                "hosts: '%s' stands twice; write it once, and "
+                                "ranks_per_node for its ranks",
+                                cr_shown(s->a, name));
     }
     if (v && cr_conf_has(k, "nodes") && k->nodes != (int64_t)v->n)
         cr_submit_wrong(s, cr_conf_at(k, "nodes"),

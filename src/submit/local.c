@@ -1,6 +1,8 @@
 /*
  * local.c - this machine: the ranks of one node, in the background.
  */
+#include "base/file.h"
+#include "base/shown.h"
 #include "submit/here.h"
 #include "submit/list.h"
 
@@ -18,6 +20,10 @@ static void check(cr_submit *s) {
                         "nodes is %lld, and local is this machine alone; write backend: hosts",
                         (long long)k->nodes);
     if (!cr_conf_has(k, "binary") && !cr_conf_has(k, "crank")) k->crank = cr_own_program(s->a);
+    if (*k->work_dir && !cr_path_is_dir(k->work_dir))
+        cr_submit_wrong(s, cr_conf_at(k, "work_dir"),
+                        "work_dir '%s' is no folder here; make it, or leave the key out",
+                        cr_shown(s->a, k->work_dir));
     cr_place_check(s, true, false);
 }
 

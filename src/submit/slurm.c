@@ -11,6 +11,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/shown.h"
 #include "submit/list.h"
@@ -72,6 +73,12 @@ static void check(cr_submit *s) {
                             "%s is '%s', and a directive of sbatch is one word without blanks, "
                             "quotes and '#'",
                             words[i].key, cr_shown(s->a, words[i].text));
+    if (strspn(k->time, "0123456789:-") != strlen(k->time) &&
+        strcasecmp(k->time, "unlimited") != 0 && strcasecmp(k->time, "infinite") != 0)
+        cr_submit_wrong(s, cr_conf_at(k, "time"),
+                        "time is '%s', which is no time limit of Slurm; write minutes (90), "
+                        "hours:minutes:seconds (1:30:00), days-hours (2-12) or unlimited",
+                        cr_shown(s->a, k->time));
     if (k->signal_seconds > 0 && *k->time && !k->requeue)
         cr_submit_warn(s, cr_conf_at(k, "requeue"),
                        "without requeue the job ends at its time limit; a checkpoint is saved");

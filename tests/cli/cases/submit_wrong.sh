@@ -40,6 +40,26 @@ for kind in local slurm 'hosts\nstart: none\nhosts: [host0, host1]' 'hosts\nstar
 done
 cd ..
 
+# ---- what the cluster would refuse later ----
+{ backend hosts && echo 'start: none' && echo 'hosts: [host0, host1, host0]'; } >b.yaml
+try --dry-run
+ends 2
+has_err "b.yaml:6:23: hosts: 'host0' stands twice; write it once, and ranks_per_node for its ranks"
+for time in abc 2h 1.5; do
+    { backend slurm && echo "time: $time"; } >b.yaml
+    try --dry-run
+    ends 2
+    has_err "b.yaml:5:7: time is '$time', which is no time limit of Slurm; write minutes (90), hours:minutes:seconds (1:30:00), days-hours (2-12) or unlimited"
+done
+{ backend slurm && echo 'time: UNLIMITED'; } >b.yaml
+try --dry-run
+ends 0
+{ backend local && echo 'work_dir: nowhere'; } >b.yaml
+try --dry-run
+ends 2
+has_err "b.yaml:5:11: work_dir 'nowhere' is no folder here; make it, or leave the key out"
+rm -rf crank_2*
+
 # ---- files that cannot be copied are told before anything is written ----
 mkfifo pipe
 echo 'echo mine' >run.sh
