@@ -163,6 +163,10 @@ static cr_code make_rows(cr_ui *ui, const cr_paddle_run *r) {
         if (cr_masked_rows(x->raw, x->dir, &x->masked, &n, &err) != CR_OK)
             return cr_ui_fail(ui, &err);
         CR_INFO("%s holds %lld rows, made from the sessions in %s", x->dir, (long long)n, x->raw);
+    } else if (x->kind == CR_ROWS_INTERVALS) {
+        if (cr_interval_rows(x->raw, x->dir, &x->interval, r->infer, &n, &err) != CR_OK)
+            return cr_ui_fail(ui, &err);
+        CR_INFO("%s holds %lld rows, made from the log in %s", x->dir, (long long)n, x->raw);
     } else if (x->kind == CR_ROWS_LISTS) {
         if (cr_list_rows(x->dir, r->infer ? "test" : "train", &x->lists, &n, &err) != CR_OK)
             return cr_ui_fail(ui, &err);

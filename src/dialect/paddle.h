@@ -15,6 +15,7 @@ typedef enum cr_paddle_rows_kind {
     CR_ROWS_MATRIX,      /* a matrix in HDF5 files, the label last (fgcnn) */
     CR_ROWS_LISTS,       /* lists of items that are drawn; no data is read (listwise) */
     CR_ROWS_MASKED,      /* sessions with masked places, and candidates in a pickle (bert4rec) */
+    CR_ROWS_INTERVALS,   /* user, item, rating, time with tabs: a line per user (tisas) */
 } cr_paddle_rows_kind;
 /* Sizes of rows of news: words of a title and of a text, browsed articles and other candidates of a
  * row; and the ids that stand for none. */
@@ -31,6 +32,12 @@ typedef struct cr_paddle_lists {
 typedef struct cr_paddle_masked {
     int64_t items, positions;
 } cr_paddle_masked;
+/* Sizes of rows with the times of steps: items from 1 on, and steps of the longest row; and how many
+ * items an evaluation compares. */
+typedef struct cr_paddle_interval {
+    int64_t items, longest;
+} cr_paddle_interval;
+#define CR_PADDLE_CANDIDATES 101
 typedef struct cr_paddle_rows {
     cr_paddle_rows_kind kind;
     const char *raw, *dir; /* the folder of the data, and that of the rows */
@@ -38,6 +45,7 @@ typedef struct cr_paddle_rows {
     int64_t fields; /* columns that a matrix has */
     cr_paddle_lists lists;
     cr_paddle_masked masked;
+    cr_paddle_interval interval;
 } cr_paddle_rows;
 
 /* A key of the config with its value, as PaddleRec shows them: runner.train.epochs and 4. */

@@ -49,6 +49,7 @@ static const char *const idle_dlrm[] = {"distributed_embedding", "sparse_inputs_
 static const char *const idle_din[] = {"distributed_embedding", "use_DataLoader", "is_sparse",
                                        NULL};
 static const char *const idle_bert4rec[] = {"_sent_types", "num_test_user", NULL};
+static const char *const idle_tisas[] = {"num_users", NULL};
 static const char *const idle_dpin[] = {"is_sparse", NULL};
 static const char *const idle_listwise[] = {"batch_size", NULL};
 static const char *const idle_none[] = {NULL};
@@ -120,6 +121,7 @@ static const cr_pd_model models[] = {
     {"tdm", cr_pd_tree, cr_pd_tdm, idle_none, NULL, false, false},
     {"textcnn", cr_pd_words, cr_pd_textcnn, idle_loader, NULL, false, false},
     {"textcnn_pretrain", cr_pd_words, cr_pd_textcnn, idle_loader, NULL, false, false},
+    {"tisas", cr_pd_intervals, cr_pd_tisas, idle_tisas, "Adam", false, false},
     {"wide_deep", cr_pd_criteo, cr_pd_wide_deep, idle_slots, "Adam", false, false},
     {"word2vec", cr_pd_skip_gram, cr_pd_word2vec, idle_none, NULL, false, false},
     {"xdeepfm", cr_pd_criteo, cr_pd_xdeepfm, idle_xdeepfm, "Adam", false, false},
@@ -129,7 +131,7 @@ static const cr_pd_model models[] = {
 
 /* Models of PaddleRec that crank does not have. */
 static const char *const others[] = {"deeprec", "deepwalk", "dselect_k", "dsin", "ensfm", "iprec",
-                                     "kim",     "maml",     "metaheac",  "mhcn", "tisas", NULL};
+                                     "kim",     "maml",     "metaheac",  "mhcn", NULL};
 
 static const char *next_model(const void *ctx, size_t i) {
     (void)ctx;
@@ -198,6 +200,7 @@ static const cr_pd_model *by_keys(const cr_pd *p) {
         {"fastformer", "pooler_type", "article_title_size"},
         {"naml", "neg_condidate_sample_size", "article_title_size"},
         {"dmr", "main_embedding_size", "cms_segid_size"},
+        {"tisas", "time_span", "maxlen"},
         {"bert4rec", "_voc_size", "_max_position_seq_len"},
         {"dpin", "max_item", "max_context"},
         {"listwise", "user_vocab", "item_len"},

@@ -9,6 +9,7 @@
  *   naml, fastformer     articles in article.txt, lines that name them in browse.txt: the same
  *   fgcnn                a matrix in HDF5 files: the same
  *   bert4rec             lines with padding, candidates in a pickle: the same
+ *   tisas                user, item, rating, time: the same, a line per user
  *   listwise             drawn lists, without data: <save_checkpoint_path>/rows/train and, for an
  *                        evaluation, rows/test beside the epochs
  *
@@ -34,7 +35,9 @@ cr_paddle_rows cr_pd_rows(cr_pd *p, bool infer) {
     if (has(p, "neg_condidate_sample_size", "article_title_size")) r.kind = CR_ROWS_NEWS;
     if (has(p, "new_maps", "pooling_width")) r.kind = CR_ROWS_MATRIX;
     if (has(p, "_voc_size", "_max_position_seq_len")) r.kind = CR_ROWS_MASKED;
+    if (has(p, "time_span", "maxlen")) r.kind = CR_ROWS_INTERVALS;
     if (r.kind == CR_ROWS_AS_THEY_ARE) return r;
+    if (r.kind == CR_ROWS_INTERVALS) r.interval = cr_pd_interval_sizes(p);
     if (r.kind == CR_ROWS_MASKED) r.masked = cr_pd_masked_sizes(p);
     if (r.kind == CR_ROWS_NEWS) r.news = cr_pd_news_sizes(p);
     if (r.kind == CR_ROWS_MATRIX) r.fields = cr_pd_matrix_fields(p);

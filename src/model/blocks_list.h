@@ -38,6 +38,7 @@
     X(gru, cr_block_gru_msg)                                                                       \
     X(hard_concrete, cr_block_hard_concrete_msg)                                                   \
     X(interleave, cr_block_interleave_msg)                                                         \
+    X(interval_transformer, cr_block_interval_transformer_msg)                                     \
     X(item_scores, cr_block_item_scores_msg)                                                       \
     X(item_vectors, cr_block_item_vectors_msg)                                                     \
     X(label_attention, cr_block_label_attention_msg)                                               \
@@ -74,6 +75,7 @@
     X(softmax, cr_block_softmax_msg)                                                               \
     X(spread, cr_block_spread_msg)                                                                 \
     X(step_attention, cr_block_step_attention_msg)                                                 \
+    X(step_pairs, cr_block_step_pairs_msg)                                                         \
     X(stop_gradient, cr_block_stop_gradient_msg)                                                   \
     X(sum, cr_block_sum_msg)                                                                       \
     X(take_steps, cr_block_take_steps_msg)                                                         \

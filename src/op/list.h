@@ -89,6 +89,7 @@
     X(seq_attend)                                                                                  \
     X(seq_attention)                                                                               \
     X(seq_end)                                                                                     \
+    X(seq_interval)                                                                                \
     X(seq_near)                                                                                    \
     X(seq_next)                                                                                    \
     X(seq_pool)                                                                                    \

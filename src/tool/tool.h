@@ -192,6 +192,12 @@ CR_CHECKED cr_code cr_list_rows(const char *out_dir, const char *name, const cr_
 CR_CHECKED cr_code cr_masked_rows(const char *raw_dir, const char *out_dir,
                                   const cr_paddle_masked *o, int64_t *rows, cr_err *err);
 
+/* cr_interval_rows writes a row for each user of a log with times (interval_rows.c) to
+ * out_dir/rows.txt; infer: with the candidates of an evaluation. */
+CR_CHECKED cr_code cr_interval_rows(const char *raw_dir, const char *out_dir,
+                                    const cr_paddle_interval *o, bool infer, int64_t *rows,
+                                    cr_err *err);
+
 /* cr_matrix_rows writes the rows of the HDF5 files of a folder, matrices of an id for each of
  * `fields` fields and the label, to out_dir/rows.txt, labels in front. */
 CR_CHECKED cr_code cr_matrix_rows(const char *raw_dir, const char *out_dir, int64_t fields,

@@ -20,6 +20,7 @@ from torch.nn import functional as F
 from common import DATA, Writer
 from paddle_attend import CASES as ATTENDED
 from paddle_graph import CASES as GRAPHS
+from paddle_interval import CASES as INTERVALS
 from paddle_lists import CASES as LISTS
 from paddle_masked import CASES as MASKED
 from paddle_nets import CASES as MATCHED
@@ -28,7 +29,7 @@ from paddle_rank import CASES as RANKED
 from paddle_steps import CASES as STEPPED
 from paddle_tasks import CASES as TASKS
 
-CASES = {**ATTENDED, **GRAPHS, **LISTS, **MASKED, **MATCHED, **NEWS, **RANKED, **STEPPED, **TASKS}
+CASES = {**ATTENDED, **GRAPHS, **INTERVALS, **LISTS, **MASKED, **MATCHED, **NEWS, **RANKED, **STEPPED, **TASKS}
 B, STEPS = 16, 10
 OPTIMIZERS = dict(SGD=torch.optim.SGD, Adam=torch.optim.Adam, AdamW=torch.optim.AdamW)
 CRANK = os.environ.get("CRANK", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "build", "crank"))

@@ -54,6 +54,19 @@ static const struct {
      "attention.weight attention.bias projection.weight"},
     {"group_conv", MODEL(AB, "group_conv: {vectors: 2, filters: 5}"), 10, "weight bias"},
     {"hard_concrete", MODEL(AB, "hard_concrete: {penalty: 0.1}"), 8, ""},
+    {"interval_transformer",
+     M_MODEL(GROUPS, "backbone: {blocks: [{name: k, inputs: [" SEQ
+                     "], linear: {units: 1}}, {name: t, inputs: [" SEQ
+                     ", {block_name: k}, {block_name: k}], interval_transformer: {num_heads: 2, "
+                     "max_seq_length: 5, time_span: 3}}, {name: p, inputs: [{block_name: t}], "
+                     "pooling: {}}], concat_blocks: [p]}"),
+     4,
+     "place_k.weight place_v.weight time_k.weight time_v.weight layers.0.norm1.weight "
+     "layers.0.norm1.bias layers.0.q_proj.weight layers.0.q_proj.bias layers.0.k_proj.weight "
+     "layers.0.k_proj.bias layers.0.v_proj.weight layers.0.v_proj.bias layers.0.norm2.weight "
+     "layers.0.norm2.bias layers.0.linear1.weight layers.0.linear1.bias layers.0.linear2.weight "
+     "layers.0.linear2.bias norm.weight norm.bias"},
+    {"step_pairs", MODEL(SEQ ", " SEQ ", " SEQ, "step_pairs: {}"), 4, ""},
     {"item_vectors",
      M_MODEL(GROUPS, "backbone: {blocks: [{name: a, inputs: [" AB
                      "], sum: {}}, {name: t, inputs: [{block_name: a}], item_vectors: {num_items: "

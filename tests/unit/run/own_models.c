@@ -299,6 +299,20 @@ static const struct a_graph {
      "{name: some, inputs: [{block_name: pooled}], choose: {columns: [5, 0, 2]}}, "
      "{name: top, inputs: [{block_name: fast}, {block_name: some}], mlp: {hidden_units: [8]}}]}, "
      "losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}]}"},
+    /* the times between steps; the loss of a block */
+    {"intervals",
+     "model_config={feature_groups: ["
+     "{group_name: seq, group_type: SEQUENCE, feature_names: [clicks__item, clicks__place]}], "
+     "backbone: {blocks: ["
+     "{name: item, inputs: [{feature_group_name: seq}], slice: {begin: 0, width: 8}}, "
+     "{name: place, inputs: [{feature_group_name: seq}], slice: {begin: 8, width: 1}}, "
+     "{name: states, inputs: [{block_name: item}, {block_name: place}, {block_name: place}], "
+     "interval_transformer: {num_heads: 2, num_layers: 2, max_seq_length: 9, time_span: 4, "
+     "dropout: 0.1}}, "
+     "{name: last, inputs: [{block_name: states}, {block_name: item}, {block_name: states}], "
+     "step_pairs: {}}, "
+     "{name: score, inputs: [{block_name: last}], sum: {}}]}, "
+     "losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}]}"},
     /* one of all items at several places of a row */
     {"masked",
      "model_config={feature_groups: ["
@@ -785,6 +799,12 @@ TEST(mistakes_of_layers) {
                 "a", IN("s") "], "
                              "pair_products: {}")),
             "pair_products makes pairs of 1 vector; give it two or more");
+    REFUSED(ONE(BLOCK("a",
+                      IN_G("rows") "," IN_G("rows") "," IN_G(
+                          "rows") "], interval_transformer: {max_seq_length: 3, time_span: 2}")),
+            "interval_transformer reads steps, the time of each step and its place");
+    REFUSED(ONE(BLOCK("a", IN_G("rows") "," IN_G("rows") "," IN_G("rows") "], step_pairs: {}")),
+            "step_pairs reads states, right items and wrong ones");
     REFUSED(LAYER("item_vectors: {num_items: 3, dim: 2}"), "its input is 32 wide",
             "the number of an item");
     REFUSED(ONE(BLOCK("a", IN_G("rows") "," IN_G("rows") "], take_steps: {}")),
