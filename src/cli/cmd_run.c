@@ -167,6 +167,10 @@ static cr_code make_rows(cr_ui *ui, const cr_paddle_run *r) {
         if (cr_interval_rows(x->raw, x->dir, &x->interval, r->infer, &n, &err) != CR_OK)
             return cr_ui_fail(ui, &err);
         CR_INFO("%s holds %lld rows, made from the log in %s", x->dir, (long long)n, x->raw);
+    } else if (x->kind == CR_ROWS_USERS) {
+        if (cr_user_rows(x->raw, x->dir, r->infer, &n, &err) != CR_OK) return cr_ui_fail(ui, &err);
+        CR_INFO("%s holds %lld rows, users with all of their items, made from the pairs in %s",
+                x->dir, (long long)n, x->raw);
     } else if (x->kind == CR_ROWS_LISTS) {
         if (cr_list_rows(x->dir, r->infer ? "test" : "train", &x->lists, &n, &err) != CR_OK)
             return cr_ui_fail(ui, &err);

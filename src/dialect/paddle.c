@@ -362,6 +362,7 @@ static void new_runner(cr_pd *p) {
                                        "save_inference_fetch_varnames",
                                        "use_fleet",
                                        "is_train",
+                                       "mode",
                                        "reader_type",
                                        "pipe_command",
                                        "thread_num",

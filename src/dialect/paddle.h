@@ -13,6 +13,7 @@ typedef enum cr_paddle_rows_kind {
     CR_ROWS_PASTED,      /* ids in *x.txt, labels in *y.txt (autofis) */
     CR_ROWS_NEWS,        /* articles, and lines that name them (naml) */
     CR_ROWS_MATRIX,      /* a matrix in HDF5 files, the label last (fgcnn) */
+    CR_ROWS_USERS,       /* pairs of users and items: a row per user (ensfm) */
     CR_ROWS_LISTS,       /* lists of items that are drawn; no data is read (listwise) */
     CR_ROWS_MASKED,      /* sessions with masked places, and candidates in a pickle (bert4rec) */
     CR_ROWS_INTERVALS,   /* user, item, rating, time with tabs: a line per user (tisas) */

@@ -207,6 +207,7 @@ cr_pd_fields cr_pd_first_and_fields(cr_pd *p, const cr_pd_sizes *s);
 void cr_pd_clicks(cr_pd *p);    /* label, userid, history, cate, position, target, ... */
 void cr_pd_histories(cr_pd *p); /* items;categories;item;category;label, and drawn others */
 void cr_pd_avazu(cr_pd *p);     /* 23 ids and the label, with commas */
+void cr_pd_users(cr_pd *p);     /* a user's features, and all items of the user */
 void cr_pd_vectors(cr_pd *p);   /* watch;search;other;label */
 void cr_pd_documents(cr_pd *p); /* query, positive and negatives as vectors, with tabs */
 void cr_pd_titles(cr_pd *p);    /* slots 0, 1, 2 */
@@ -244,6 +245,7 @@ void cr_pd_fastformer(cr_pd *p);
 cr_paddle_news cr_pd_news_sizes(cr_pd *p);
 /* cr_pd_matrix_fields: how many fields feature_name lists; 0: it is no list. */
 int64_t cr_pd_matrix_fields(cr_pd *p);
+void cr_pd_ensfm(cr_pd *p);
 void cr_pd_escm2(cr_pd *p);
 void cr_pd_dmr(cr_pd *p);
 void cr_pd_dpin(cr_pd *p);

@@ -55,6 +55,7 @@ static const char *const idle_listwise[] = {"batch_size", NULL};
 static const char *const idle_none[] = {NULL};
 static const char *const idle_loader[] = {"distributed_embedding", "use_DataLoader", "is_sparse",
                                           NULL};
+static const char *const idle_ensfm[] = {"mode", NULL};
 static const char *const idle_escm2[] = {
     "distributed_embedding", "gate_num",     "num_field",    "max_len",
     "ctr_fc_sizes",          "cvr_fc_sizes", "feature_size", NULL};
@@ -85,6 +86,7 @@ static const cr_pd_model models[] = {
     {"dnn", cr_pd_criteo, cr_pd_dnn, idle_slots, "Adam", false, true},
     {"dpin", cr_pd_page, cr_pd_dpin, idle_dpin, "SGD", false, false},
     {"dssm", cr_pd_documents, cr_pd_dssm, idle_none, "Adam", true, false},
+    {"ensfm", cr_pd_users, cr_pd_ensfm, idle_ensfm, "Adagrad", false, false},
     {"escm2", cr_pd_aliccp, cr_pd_escm2, idle_escm2, "Adam", false, false},
     {"esmm", cr_pd_aliccp, cr_pd_esmm, idle_tasks, "Adam", false, false},
     {"fastformer", cr_pd_news, cr_pd_fastformer, idle_fastformer, "Adam", false, false},
@@ -130,7 +132,7 @@ static const cr_pd_model models[] = {
 #define N_MODELS (sizeof models / sizeof *models)
 
 /* Models of PaddleRec that crank does not have. */
-static const char *const others[] = {"deeprec", "deepwalk", "dselect_k", "dsin", "ensfm", "iprec",
+static const char *const others[] = {"deeprec", "deepwalk", "dselect_k", "dsin", "iprec",
                                      "kim",     "maml",     "metaheac",  "mhcn", NULL};
 
 static const char *next_model(const void *ctx, size_t i) {
@@ -186,6 +188,7 @@ static const cr_pd_model *by_keys(const cr_pd *p) {
         {"wide_deep", "hidden1_units", "hidden2_units"},
         {"deep_crossing", "residual_unit_num", "residual_w_dim"},
         {"dssm", "trigram_d", "neg_num"},
+        {"ensfm", "negative_weight", "mf_dim"},
         {"ncf", "num_users", "latent_dim"},
         {"ncf", "num_users", "mf_dim"},
         {"bst", "item_emb_size", "n_encoder_layers"},

@@ -10,6 +10,7 @@
 #define CR_BLOCKS(X)                                                                               \
     X(activation, cr_block_activation_msg)                                                         \
     X(add, cr_block_add_msg)                                                                       \
+    X(all_items, cr_block_all_items_msg)                                                           \
     X(autoint_layer, cr_autoint_layer_msg)                                                         \
     X(aware_pairs, cr_block_aware_pairs_msg)                                                       \
     X(batch_norm, cr_block_batch_norm_msg)                                                         \

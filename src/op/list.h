@@ -46,7 +46,9 @@
     X(fold_affine)                                                                                 \
     X(fold_columns)                                                                                \
     X(fold_exp)                                                                                    \
+    X(fold_gram)                                                                                   \
     X(fold_heads)                                                                                  \
+    X(fold_items)                                                                                  \
     X(fold_product)                                                                                \
     X(gather)                                                                                      \
     X(gates_open)                                                                                  \
@@ -60,6 +62,7 @@
     X(l2)                                                                                          \
     X(label)                                                                                       \
     X(layer_norm)                                                                                  \
+    X(leave_out)                                                                                   \
     X(listwise)                                                                                    \
     X(log_loss)                                                                                    \
     X(log_softmax)                                                                                 \

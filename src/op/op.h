@@ -33,6 +33,14 @@ cr_node *cr_fold_exp(cr_graph *g, cr_node *x, float cap);
  * + b. */
 cr_node *cr_fold_heads(cr_graph *g, cr_node *V, cr_node *v, cr_node *W, cr_node *b, int64_t H);
 
+/* fold_items.c: n items with k features each, of E (V, D), bias (V, 1) and h (1, D) -> (n, D + 2):
+ * [s; 1; b], the sum s of an item's vectors and its own part b of a factorization machine's score.
+ * ids (n k), from 0 to V - 1, is copied. */
+cr_node *cr_fold_items(cr_graph *g, cr_node *E, cr_node *bias, cr_node *h, const int64_t *ids,
+                       int64_t n, int64_t k);
+/* Q (n, d) -> Q^T Q (d, d) */
+cr_node *cr_fold_gram(cr_graph *g, cr_node *Q);
+
 /* matmul.c: y = x W^T + b, with W (N, K) as in torch's Linear; b may be NULL; relu: a ReLU is fused
  * into it. */
 cr_node *cr_matmul(cr_graph *g, cr_node *x, cr_node *W, cr_node *b, bool relu);
@@ -192,6 +200,10 @@ typedef struct cr_gate_opts {
 cr_node *cr_hard_concrete(cr_graph *g, cr_node *x, const cr_gate_opts *o, const char *name);
 /* scale times the sum over a row of the probabilities that its gates are not 0 -> 1 */
 cr_node *cr_gates_open(cr_graph *g, cr_node *x, const cr_gate_opts *o, double scale);
+
+/* leave_out.c: x (n), but a score that is never chosen at the numbers k (1) of the row's positions;
+ * in training x itself. */
+cr_node *cr_leave_out(cr_graph *g, cr_node *x, cr_node *k);
 
 /* mix.c: sum over i of gate_i x_i; gate (n). */
 cr_node *cr_mix(cr_graph *g, cr_node *gate, cr_node *const *x, int n);

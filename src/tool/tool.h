@@ -203,6 +203,12 @@ CR_CHECKED cr_code cr_interval_rows(const char *raw_dir, const char *out_dir,
 CR_CHECKED cr_code cr_matrix_rows(const char *raw_dir, const char *out_dir, int64_t fields,
                                   int64_t *rows, cr_err *err);
 
+/* cr_user_rows writes the pairs of users and items in train.csv as rows of users with all of their
+ * items, to out_dir/rows.txt; with `test` a row for each pair of test.csv. out_dir/.items has the
+ * features of the items. */
+CR_CHECKED cr_code cr_user_rows(const char *raw_dir, const char *out_dir, bool test, int64_t *rows,
+                                cr_err *err);
+
 /* cr_pair_mask writes a NumPy file with a 1 for each pair of fields whose weight in an autofis
  * checkpoint is not 0, and a 0 for the others. *left of *n pairs have a 1. */
 CR_CHECKED cr_code cr_pair_mask(const char *ckpt_dir, const char *path, int64_t *left, int64_t *n,

@@ -1,4 +1,4 @@
-"""Cases of paddle.py over graphs of a row's ids; the gates are drawn as crank draws them (src/base/rng.h)."""
+"""Cases of paddle.py over graphs of a row's ids, whose gates are drawn as crank draws them (src/base/rng.h), and over all items."""
 
 import math
 
@@ -61,3 +61,47 @@ SIZES = ("pred_edges: 1, dim: 4, hidden_layer: 5, l0_para: [%g, %g, %g], l0_weig
          % (TEMPERATURE, LOW, HIGH, L0, L2))
 CASES["sign"] = Case("sign", new(SIZES), sign_rows, sign_net, classes, 0.1)
 CASES["sign_compat"] = Case("sign", new(SIZES, rate=0.01), sign_rows, lambda P, x, t: sign_net(P, x, t, True), classes, 0.01, "Adagrad")
+
+# ---- ensfm: users with all of their items, of which there are seven ----
+
+ITEMS, USERS, WEIGHT = 7, 170, 0.3
+
+
+def ensfm_rows(rng, folder):
+    user = np.stack([np.arange(N), rng.integers(N, N + 4, N), rng.integers(N + 4, USERS, N)], 1)
+    feature = np.stack([np.arange(ITEMS), rng.integers(ITEMS, ITEMS + 3, ITEMS)], 1)
+    owned = [rng.permutation(ITEMS)[:rng.integers(1, 5)] for _ in range(N)]
+    number, lines = {}, []  # items are numbered in the order of the lines
+    for u, mine in zip(user, owned):
+        for i in mine:
+            number.setdefault(int(i), len(number))
+            lines.append("-".join("%d" % v for v in u) + "," + "-".join("%d" % v for v in feature[i]))
+    write(folder, lines, "train.csv")
+    write(folder, lines[:5], "test.csv")
+    assert len(number) == ITEMS
+    features = np.zeros_like(feature)
+    for i, at in number.items():
+        features[at] = feature[i]
+    has = np.zeros((N, ITEMS))
+    for r, mine in enumerate(owned):
+        has[r, [number[int(i)] for i in mine]] = 1
+    return dict(user=user, has=has, feature=np.tile(features, (N, 1, 1))), np.array([number[int(m[0])] for m in owned])
+
+
+def ensfm_net(P, x, train):
+    at = "model.blocks.scores."
+
+    def cross(v):
+        return (v.sum(1)**2 - (v**2).sum(1)) / 2 @ P[at + "cross.weight"]
+    u = P[BAGS % "user_feature_emb"][x["user"]]
+    i = P[at + "item_embedding.weight"][x["feature"][0]]
+    a = cross(u) + P[BAGS % "user_feature_emb_wide"][x["user"]].sum((1, 2)) + P[at + "bias"]
+    b = cross(i) + P[at + "item_bias.weight"][x["feature"][0]].sum((1, 2))
+    r = (u.sum(1) * P[at + "match.weight"]) @ i.sum(1).T + a.unsqueeze(1) + b
+    if not train:  # the items of the user are left out
+        return torch.where(x["has"] > 0, torch.full_like(r, -1e9), r)
+    return r, (WEIGHT * (r**2).sum(1) + (x["has"] * ((1 - WEIGHT) * r**2 - 2 * r)).sum(1)).mean()
+
+
+CASES["ensfm"] = Case("ensfm", new("num_users: %d, num_items: %d, mf_dim: 3, negative_weight: %g" % (USERS, ITEMS + 3, WEIGHT), rate=0.005),
+                      ensfm_rows, ensfm_net, lambda z, y: torch.zeros((), dtype=z.dtype), 0.005)

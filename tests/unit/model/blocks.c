@@ -118,6 +118,12 @@ static const struct {
     {"unroll", MODEL(SEQ, "unroll: {steps: 3}"), 12, ""},
     {"activation", MODEL(AB, "activation: {function: nn.Tanh}"), 8, ""},
     {"add", MODEL(AB ", " AB, "add: {}"), 8, ""},
+    {"all_items",
+     M_MODEL(GROUPS, "backbone: {blocks: [{name: k, inputs: [" SEQ
+                     "], linear: {units: 1}}, {name: t, inputs: [" AB ", " AB
+                     ", {block_name: k}], all_items: {num_features: 4, features_per_item: 2, "
+                     "items: [0, 1, 2, 3, 0, 3]}}], concat_blocks: [t]}"),
+     3, "item_embedding.weight item_bias.weight match.weight cross.weight bias"},
     {"autoint_layer", MODEL(AB, "autoint_layer: {num_heads: 2, head_dim: 3}"), 12,
      "w_q.weight w_k.weight w_v.weight w_res.weight"},
     {"aware_pairs", MODEL(AB ", " AB, "aware_pairs: {}"), 4, ""},

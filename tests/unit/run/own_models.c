@@ -286,6 +286,17 @@ static const struct a_graph {
      "{name: again, inputs: [{block_name: second}], pair_products: {self: true}}, "
      "{name: top, inputs: [{block_name: nodes}, {block_name: again}], mlp: {hidden_units: [8]}}]}, "
      "losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}]}"},
+    /* scores of all items, with a loss of the block's own */
+    {"all_items",
+     "model_config={feature_groups: ["
+     "{group_name: rows, feature_names: [user, item, cate, tags]}, "
+     "{group_name: ages, group_type: SEQUENCE, feature_names: [clicks__place]}], num_class: 4, "
+     "backbone: {blocks: ["
+     "{name: weights, inputs: [{feature_group_name: rows}], linear: {units: 1}}, "
+     "{name: scores, inputs: [{feature_group_name: rows}, {block_name: weights}, "
+     "{feature_group_name: ages}], all_items: {num_features: 5, features_per_item: 2, "
+     "negative_weight: 0.2, items: [0, 1, 2, 3, 0, 3, 1, 4]}}]}, "
+     "losses: [{softmax_cross_entropy: {}}], metrics: [{recall_at_k: {top_k: 2}}]}"},
     /* vectors in groups of two */
     {"groups",
      "model_config={feature_groups: ["
@@ -787,6 +798,12 @@ TEST(mistakes_of_layers) {
     REFUSED(MIXED("place_vectors: {}"), "different widths");
     REFUSED(MIXED("pair_products: {}"), "different widths");
     REFUSED(LAYER("hard_concrete: {low: 0}"), "low below 0");
+#define ITEMS(inputs, keys) ONE(BLOCK("a", inputs "], all_items: {num_features: 3, " keys "}"))
+#define THREE_ROWS          IN_G("rows") "," IN_G("rows") "," IN_G("rows")
+    REFUSED(ITEMS(THREE_ROWS, "items: [0, 1]"), "a sequence of the numbers of the user's items");
+    REFUSED(ITEMS(THREE_ROWS, "items: [0, 3]"), "item 1 has the feature 3", "num_features is 3");
+    REFUSED(ITEMS(THREE_ROWS, "items: [0, 1, 2], features_per_item: 2"),
+            "items has 3 numbers; give 2 for each of two or more items");
     REFUSED(LAYER("hard_concrete: {high: 1}"), "high above 1");
     REFUSED(LAYER("hard_concrete: {temperature: 0}"), "temperature above 0");
     REFUSED(LAYER("pair_mean: {}"), "pair_mean reads 2 inputs and has 1");
