@@ -127,9 +127,9 @@ const cr_block_type cr_block_interval_transformer = {
 /* ---- step_pairs ---- */
 
 CR_BLOCK_PLAIN(step_pairs, "StepPairsBlock",
-               "The last of the states of a sequence, which learn at each step to tell the item of "
-               "the second sequence from that of the third: the loss of the model is the mean over "
-               "a row's steps of -log sigmoid(s . good) - log sigmoid(-s . bad)");
+               "The last of the states; the loss of the model tells at each step the item of the "
+               "second sequence from that of the third: -log sigmoid(s . good) - log sigmoid(-s . "
+               "bad)");
 static void step_pairs(cr_block_call *c, const void *conf) {
     (void)conf;
     cr_build *b = c->b;

@@ -101,10 +101,10 @@ static const cr_field scores_fields[] = {
 };
 const cr_msg cr_block_item_scores_msg = {
     .name = "ItemScoresBlock",
-    .help = "Scores of all items at each step, which learn the items of a second sequence: the "
-            "loss of the model is the mean over a row's steps of a softmax over all items. It "
-            "gives the scores at the last step; a third sequence names the items that are "
-            "candidates",
+    .help =
+        "Scores of all items for each step, the last step's as output; a second sequence has the "
+        "right items, and the loss of the model is a softmax over all items; a third one names "
+        "candidates",
     .fields = scores_fields,
     .size = sizeof(scores_conf),
 };
