@@ -298,6 +298,7 @@ static int hdfs_list(const char *path, cr_fs_each each, void *ctx, cr_fs_why *wh
     char last[1100] = "";
     cr_fs_stat st;
     int64_t left = 0;
+    bool pages = true; /* name nodes of Hadoop 2 know no LISTSTATUS_BATCH, and answer 400 */
     int e = hdfs_stat(path, true, &st, why); /* a file lists itself */
     if (e != 0) return e;
     if (st.kind != CR_FS_DIR) return ENOTDIR;
@@ -312,12 +313,22 @@ static int hdfs_list(const char *path, cr_fs_each each, void *ctx, cr_fs_why *wh
             cr_buf_str(&more, "&startAfter=");
             cr_http_encode(&more, last, strlen(last), false);
         }
-        request q = {.method = "GET", .op = "LISTSTATUS_BATCH", .more = more.data};
+        request q = {.method = "GET",
+                     .op = pages ? "LISTSTATUS_BATCH" : "LISTSTATUS",
+                     .more = more.data};
         e = call(path, &q, &r, why);
-        if (e == 0) e = tell_page(&r, each, ctx, last, sizeof last, &left, why);
+        bool again = e != 0 && pages && !last[0] && r.status == 400;
+        if (again) {
+            pages = false;
+            left = 1;
+            e = 0;
+            why->text[0] = why->cure[0] = 0;
+        } else if (e == 0) {
+            e = tell_page(&r, each, ctx, last, sizeof last, &left, why);
+        }
         cr_http_clear(&r);
         cr_buf_clear(&more);
-        if (e == 0 && left > 0 && strcmp(before, last) == 0) {
+        if (e == 0 && left > 0 && !again && strcmp(before, last) == 0) {
             snprintf(why->text, sizeof why->text, "the listing does not end");
             e = EPROTO;
         }

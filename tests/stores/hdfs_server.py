@@ -17,6 +17,7 @@ addresses that a name node made. GET /__control?json={...} of any of them change
   strange: K       the next K listings are JSON that is no listing
   html: K          the next K requests are answered by a page of somebody else, with status 200
   nameless: K      the next K listings have an entry without a name
+  hadoop2: 1       listings come whole, and the form with pages is not known
   fault_rate: P    each request meets a fault with this chance: 5xx, no answer, a cut read, the lost answer of a change
   seed: N          random numbers of the faults begin anew from N
 
@@ -189,6 +190,10 @@ class Handler(BaseHTTPRequestHandler):
             STATS["lost"] += self.lost
         if op == "GETFILESTATUS":
             return self.json({"FileStatus": status(path, "")}) if f != 0 else self.refuse(404, "FileNotFoundException", "File does not exist: " + path)
+        if op == "LISTSTATUS_BATCH" and FAULTS.get("hadoop2"):
+            return self.refuse(400, "IllegalArgumentException", "Invalid value for webhdfs parameter \"op\": No enum constant LISTSTATUS_BATCH")
+        if op == "LISTSTATUS" and FAULTS.get("hadoop2"):
+            return self.json({"FileStatuses": {"FileStatus": [status(p, p.rsplit("/", 1)[1]) for p in children(path)]}})
         if op == "LISTSTATUS_BATCH":
             if f == 0:
                 return self.refuse(404, "FileNotFoundException", "File does not exist: " + path)

@@ -152,7 +152,7 @@ ends 3
 has_err "flba.parquet: its footer has ... bytes, more than the budget of 10; raise it with --budget BYTES"
 run crank parquet gs://bucket/a.parquet
 ends 2
-has_err "--files: 'gs://bucket/a.parquet' is in Google Cloud Storage, which this version neither reads nor writes; give a local path, and copy the files with gsutil cp"
+has_err "crank parquet: 'gs://bucket/a.parquet' is in Google Cloud Storage, which this version neither reads nor writes; give a local path, and copy the files with gsutil cp"
 # files that differ in the same way share a line
 mkdir many
 for i in 1 2 3; do cp b_plain.parquet many/a$i.parquet; cp f64_plain.parquet many/b$i.parquet; done

@@ -80,6 +80,18 @@ fault '{"nameless": 8}'
 run crank ls hdfs://ns1/data
 ends 1
 has_err "...the listing has an entry without a name, a type or a length (tried 8 times); check the address of the store and the proxies, and run again"
+# the name nodes of Hadoop 2 know no pages of listings
+fault '{"nameless": 0}'
+run crank ls hdfs://ns1/data
+ends 0
+cp "$out" pages
+fault '{"hadoop2": 1}'
+run crank ls hdfs://ns1/data
+ends 0
+cmp "$out" pages || fail "listings of Hadoop 2 differ"
+run crank ls hdfs://ns1/nowhere
+ends 1
+fault '{"hadoop2": 0}'
 # somebody else answers every request with a page
 fault '{"html": 1000}'
 run crank cp tiny.yaml hdfs://ns1/page.yaml
