@@ -67,8 +67,8 @@ static cr_node *normed(cr_graph *g, const char *name, cr_node *x) {
 
 static cr_node *layer(cr_graph *g, const interval_conf *k, const tables *t, cr_node *x,
                       cr_node *times) {
-    int64_t D = x->width;
-    float scale = (float)(1.0 / sqrt((double)(D / k->num_heads)));
+    int64_t D = x->width, of_head = D / k->num_heads; /* num_heads divides D */
+    float scale = (float)(1.0 / sqrt((double)of_head));
     cr_node *n = normed(g, "norm1", x);
     cr_node *q = cr_linear(g, "q_proj", n, D, true, false);
     cr_node *key = added(g, cr_linear(g, "k_proj", x, D, true, false), t->place_k);

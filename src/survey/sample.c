@@ -162,7 +162,7 @@ static size_t put_cell(char *to, const cr_column *c, int64_t r) {
 
 /* Reads a cell; its text is copied into the arena. */
 static const char *get_cell(const char *p, cell *to, cr_arena *a) {
-    int what = *p++;
+    int what = (unsigned char)*p++;
     uint64_t bits;
     uint16_t n = 0;
     number v = {.x = NAN};
