@@ -49,7 +49,8 @@ const char *cr_masked(cr_arena *a, const char *text) {
             any = true;
         }
         const char *query = memchr(at, '?', (size_t)(end - at));
-        while (query && query < end) {
+        if (!query) query = end;
+        while (query < end) {
             const char *key = query + 1, *next = key;
             while (next < end && *next != '&')
                 next++;

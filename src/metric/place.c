@@ -91,7 +91,7 @@ static cr_code place_update(cr_metric *m, const cr_metric_in *in, cr_err *err) {
         int64_t label = (int64_t)y, place = 1;
         for (int64_t k = 0; k < K; k++) {
             if (isnan(p[k])) return cr_metric_nan(m->name, m->n_rows, err);
-            place += p[k] > p[label] || (p[k] == p[label] && k < label);
+            place += p[k] > p[label] || (k < label && p[k] == p[label]);
         }
         if (m->top_k == 0)
             cr_exact_add(&m->sum, 1.0 / (double)place);
