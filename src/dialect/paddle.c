@@ -674,7 +674,7 @@ static cr_code paddle_rewrite(cr_conf_doc *doc, const cr_conf_entry *sign, const
 
 const char *cr_paddle_model(const char *path, const cr_dialect_opts *o, cr_arena *a, bool *named) {
     cr_conf_doc doc;
-    cr_diag unheard; /* whoever runs the config tells what is wrong */
+    cr_diag unheard; /* the run of the config reports what is wrong */
     cr_pd p;
     const char *name = NULL;
     *named = false;

@@ -14,7 +14,7 @@
 #include "base/fs.h"
 #include "dialect/paddle_int.h"
 
-#define MAX_IDS 1000 /* of a row; their pairs are half a million */
+#define MAX_IDS 1000 /* ids that a row may have; their pairs are half a million */
 
 /* What the lines of a folder hold. */
 typedef struct id_lines {

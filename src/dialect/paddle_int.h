@@ -73,7 +73,7 @@ struct cr_pd {
     /* what the reader gives */
     const char **ids; /* columns of ids, in order */
     int n_ids;
-    int64_t largest_id; /* of all lines (sign) */
+    int64_t largest_id; /* the largest id in all lines (sign) */
     bool weighted;      /* they are ids with weights */
     cr_pd_dense *dense;
     int n_dense;

@@ -13,7 +13,7 @@
 
 #include "dialect/paddle_int.h"
 
-#define DROPOUT 0.2 /* of PaddleRec's code, unless the config has dropout_rate */
+#define DROPOUT 0.2 /* PaddleRec's code has it, unless the config has dropout_rate */
 
 cr_paddle_interval cr_pd_interval_sizes(cr_pd *p) {
     return (cr_paddle_interval){

@@ -281,7 +281,7 @@ static int tell_page(const cr_http_res *r, cr_fs_each each, void *ctx, char *las
         const char *name = cr_json_str(cr_json_get(cr_json_at(v, i), "pathSuffix"));
         if (!name || !*name || strchr(name, '/') || strlen(name) >= size ||
             !describe(cr_json_at(v, i), &st)) {
-            /* its rows would be missing, and nobody would know */
+            /* its rows would be missing in a training without a word */
             snprintf(why->text, sizeof why->text,
                      "the listing has an entry without a name, a type or a length");
             e = EPROTO;

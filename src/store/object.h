@@ -73,8 +73,8 @@ typedef struct cr_obj_req {
  * region and keys that have ended are mended once. r must be cleared in either case. */
 int cr_obj_call(const char *path, const cr_obj_req *q, cr_http_res *r, cr_fs_why *why);
 
-/* cr_obj_etag copies the ETag of an answer, with its quotes. EPROTO: it has none, as every answer
- * of an object store to HEAD, GET and PUT has one; so somebody else answered. */
+/* cr_obj_etag copies the ETag of an answer, with its quotes. EPROTO: it has none, so
+ * another server answered: an object store sends one with every HEAD, GET and PUT. */
 int cr_obj_etag(const char *path, const cr_http_res *r, char *out, size_t size, cr_fs_why *why);
 
 /* The functions of the table of fs.h. */

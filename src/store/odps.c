@@ -500,7 +500,7 @@ cr_code cr_odps_do(cr_odps *o, const cr_odps_call *c, cr_http_res *r, cr_err *er
     }
 }
 
-/* Is it a host, perhaps with a port? A page of somebody else is none. */
+/* Is it a host, perhaps with a port? The page of another server is none. */
 static bool is_host(const char *text, size_t n) {
     for (size_t i = 0; i < n; i++)
         if (!isalnum((unsigned char)text[i]) && !memchr(".-_:[]", text[i], 6)) return false;

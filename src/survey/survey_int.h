@@ -61,11 +61,11 @@ typedef struct decimals {
 typedef struct tally {
     int64_t rows, missing, marked;
     int64_t values, numbers, whole; /* numbers, of which so many have no fraction */
-    /* of the numbers that are no decimals; of all of them from cr_sv_tally_settle on */
+    /* they count the numbers that are no decimals; cr_sv_tally_settle adds the decimals */
     double min, max;
     cr_exact sum, squares;
     decimals decimals[FRACTIONS]; /* by the number of digits behind the point */
-    cr_kmv hashes;                /* of the values, once there are many */
+    cr_kmv hashes;                /* hashes of the values, once there are many */
     known *known; /* all different values, in no order; while there are at most KNOWN */
     int n_known;
     bool many;       /* there are more, and none of them is counted by itself */
