@@ -23,6 +23,7 @@
 #include "base/map.h"
 #include "base/rng.h"
 #include "base/shown.h"
+#include "tool/lines.h"
 #include "tool/tool.h"
 
 #define FEWEST 5
@@ -67,7 +68,8 @@ static int64_t count(counts *c, const char *p, size_t n) {
     return i;
 }
 
-static cr_code take_line(log_rows *x, const char *p, size_t n, cr_loc at, cr_err *err) {
+static cr_code take_line(void *ctx, const char *p, size_t n, cr_loc at, cr_err *err) {
+    log_rows *x = ctx;
     const char *part[4], *end = p + n, *s = p;
     size_t len[4];
     int k = 0;
@@ -101,24 +103,6 @@ static cr_code take_line(log_rows *x, const char *p, size_t n, cr_loc at, cr_err
     x->v[x->n] = (event){u, item, time, 0, (int64_t)x->n};
     x->n++;
     return CR_OK;
-}
-
-static cr_code take_file(log_rows *x, const char *path, cr_err *err) {
-    cr_buf text;
-    cr_buf_init(&text);
-    cr_code code = cr_file_read(path, 0, &text, err);
-    const char *p = text.data, *end = p + text.n;
-    for (int line = 1; code == CR_OK && p < end; line++) {
-        const char *nl = memchr(p, '\n', (size_t)(end - p));
-        if (!nl) nl = end;
-        const char *last = nl;
-        while (last > p && (last[-1] == '\r' || last[-1] == ' '))
-            last--;
-        if (last > p) code = take_line(x, p, (size_t)(last - p), (cr_loc){path, line, 0}, err);
-        p = nl + 1;
-    }
-    cr_buf_clear(&text);
-    return code;
 }
 
 static int by_item(const void *a, const void *b) {
@@ -226,7 +210,7 @@ cr_code cr_interval_rows(const char *raw_dir, const char *out_dir, const cr_padd
     cr_map_init(&x.items.index);
     cr_code code = cr_list_dir(&a, raw_dir, &names, &n, err);
     for (size_t i = 0; code == CR_OK && i < n; i++)
-        code = take_file(&x, cr_path_join(&a, raw_dir, names[i]), err);
+        code = cr_each_line(cr_path_join(&a, raw_dir, names[i]), take_line, &x, err);
     if (code == CR_OK) tidy(&x);
     if (code == CR_OK && x.n_items > o->items)
         code = cr_fail(err, CR_EDATA,

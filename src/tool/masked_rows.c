@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/pickle.h"
 #include "base/shown.h"
+#include "tool/lines.h"
 #include "tool/tool.h"
 
 #define PARTS 6
@@ -135,7 +136,8 @@ static cr_code put_candidates(masked *x, cr_err *err) {
     return CR_OK;
 }
 
-static cr_code take_line(masked *x, const char *p, size_t n, cr_loc at, cr_err *err) {
+static cr_code take_line(void *ctx, const char *p, size_t n, cr_loc at, cr_err *err) {
+    masked *x = ctx;
     const char *end = p + n, *line = p;
     char shown[CR_SHOW];
     int k = 0;
@@ -165,24 +167,6 @@ static cr_code take_line(masked *x, const char *p, size_t n, cr_loc at, cr_err *
     return CR_OK;
 }
 
-static cr_code take_file(masked *x, const char *path, cr_err *err) {
-    cr_buf text;
-    cr_buf_init(&text);
-    cr_code code = cr_file_read(path, 0, &text, err);
-    const char *p = text.data, *end = p + text.n;
-    for (int line = 1; code == CR_OK && p < end; line++) {
-        const char *nl = memchr(p, '\n', (size_t)(end - p));
-        if (!nl) nl = end;
-        const char *last = nl;
-        while (last > p && (last[-1] == '\r' || last[-1] == ' '))
-            last--;
-        if (last > p) code = take_line(x, p, (size_t)(last - p), (cr_loc){path, line, 0}, err);
-        p = nl + 1;
-    }
-    cr_buf_clear(&text);
-    return code;
-}
-
 cr_code cr_masked_rows(const char *raw_dir, const char *out_dir, const cr_paddle_masked *o,
                        int64_t *rows, cr_err *err) {
     cr_arena a;
@@ -207,7 +191,7 @@ cr_code cr_masked_rows(const char *raw_dir, const char *out_dir, const cr_paddle
     }
     for (size_t i = 0; code == CR_OK && i < n; i++)
         if (!strstr(names[i], "candidate"))
-            code = take_file(&x, cr_path_join(&a, raw_dir, names[i]), err);
+            code = cr_each_line(cr_path_join(&a, raw_dir, names[i]), take_line, &x, err);
     if (code == CR_OK && x.rows == 0)
         code = cr_fail(err, CR_EDATA, "the folder '%s' has no line of data; name another one",
                        raw_dir);

@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/map.h"
 #include "base/shown.h"
+#include "tool/lines.h"
 #include "tool/tool.h"
 
 typedef struct pair {
@@ -57,7 +58,9 @@ static int64_t number_of(side *s, const char *name, const char *end) {
     return at;
 }
 
-static cr_code take_line(pair_log *l, const char *p, const char *end, cr_loc at, cr_err *err) {
+static cr_code take_line(void *ctx, const char *p, size_t n, cr_loc at, cr_err *err) {
+    pair_log *l = ctx;
+    const char *end = p + n;
     const char *comma = memchr(p, ',', (size_t)(end - p));
     pair v = {-1, -1};
     if (comma) v = (pair){number_of(&l->users, p, comma), number_of(&l->items, comma + 1, end)};
@@ -79,24 +82,6 @@ static cr_code take_line(pair_log *l, const char *p, const char *end, cr_loc at,
     }
     l->v[l->n++] = v;
     return CR_OK;
-}
-
-static cr_code take_file(pair_log *l, const char *path, cr_err *err) {
-    cr_buf text;
-    cr_buf_init(&text);
-    cr_code code = cr_file_read(path, 0, &text, err);
-    int line = 1;
-    for (const char *p = text.data, *end = p + text.n, *nl; code == CR_OK && p < end;
-         p = nl + 1, line++) {
-        nl = memchr(p, '\n', (size_t)(end - p));
-        if (!nl) nl = end;
-        const char *last = nl;
-        while (last > p && (last[-1] == '\r' || last[-1] == ' '))
-            last--;
-        if (last > p) code = take_line(l, p, last, (cr_loc){path, line, 0}, err);
-    }
-    cr_buf_clear(&text);
-    return code;
 }
 
 /* The name of number i with another byte between its features. */
@@ -147,9 +132,10 @@ cr_code cr_user_rows(const char *raw_dir, const char *out_dir, bool test, int64_
     cr_buf_str(&out, "");
     *rows = 0;
     const char *second = cr_path_join(&a, raw_dir, "test.csv");
-    cr_code code = take_file(&l, cr_path_join(&a, raw_dir, "train.csv"), err);
+    cr_code code = cr_each_line(cr_path_join(&a, raw_dir, "train.csv"), take_line, &l, err);
     size_t n_train = l.n;
-    if (code == CR_OK && (test || cr_path_exists(second))) code = take_file(&l, second, err);
+    if (code == CR_OK && (test || cr_path_exists(second)))
+        code = cr_each_line(second, take_line, &l, err);
     if (code == CR_OK && (n_train == 0 || (test && l.n == n_train) || l.items.names.n < 2))
         code = cr_fail(err, CR_EDATA,
                        "the folder '%s' needs lines with two or more items in train.csv%s, such as "
