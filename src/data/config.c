@@ -177,6 +177,8 @@ static const cr_field data_fields[] = {
     CR_BOOL(cr_data_conf, with_header, false, 0,
             "the first line of each CSV file names its columns"),
     CR_BOOL(cr_data_conf, drop_remainder, false, 0, "leave out a last batch that is not full"),
+    CR_BOOL(cr_data_conf, eval_drop_remainder, false, CR_F_OURS,
+            "leave it out in evaluation too, as PaddleRec does"),
     CR_BOOL(cr_data_conf, shuffle, false, 0, "mix the rows of the training data, from the seed"),
     CR_INT(cr_data_conf, shuffle_buffer_size, 32, 0, CR_U32_MAX, 0,
            "batches held for mixing; more mixes better and takes memory"),

@@ -71,6 +71,7 @@ typedef struct cr_slot_text_conf { /* SlotText */
     const char *separator;
     cr_strs columns;
     cr_ints widths;
+    bool map_unread;
     cr_msgs pairs; /* cr_slot_pair_conf */
     const char *list_separator, *history;
     int64_t shortest, longest, window;
@@ -110,7 +111,7 @@ typedef struct cr_data_conf {
     const char *input_fields_str;
     const char *delimiter;
     bool with_header;
-    bool drop_remainder;
+    bool drop_remainder, eval_drop_remainder;
     bool shuffle;
     int64_t shuffle_buffer_size;
     double eval_fraction;            /* ours; 0: the training data is not split */

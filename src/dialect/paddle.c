@@ -658,6 +658,8 @@ static cr_code paddle_rewrite(cr_conf_doc *doc, const cr_conf_entry *sign, const
         for (size_t i = 0; p.old && i < sizeof slides / sizeof *slides; i++)
             if (strcmp(slides[i].model, p.model->name) == 0) add_slides(&p, p.out, slides[i].steps);
         put_epsilons(&p);
+        if (p.old && o->compat) /* its counts of AUC are never reset */
+            cr_pd_put(&p, p.runner.map->at, "train_config: {metrics_over_epochs: true}");
         cr_pd_map root = {p.in, "the config"};
         static const char *const top[] = {"mode", "last_epoch", "static_benchmark",
                                           "config_abs_dir"};

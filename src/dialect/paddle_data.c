@@ -339,6 +339,11 @@ static void put_rows(cr_pd *p, bool infer, const char *key, const char *dir, cr_
                     r.dir, infer && !p->old ? " ... --infer" : "");
 }
 
+/* As shipped, an evaluation drops its last batch, too. */
+static const char *shipped_eval(const cr_pd *p) {
+    return p->o->compat && !p->sessions ? ", eval_drop_remainder: true" : "";
+}
+
 static void old_data(cr_pd *p) {
     cr_pd_map d = p->dataset;
     const char *type = cr_pd_str(p, d, "type", true), *dir = cr_pd_str(p, d, "data_path", true);
@@ -363,8 +368,8 @@ static void old_data(cr_pd *p) {
     p->batch = p->merges ? batch * p->replicas : batch;
     if (p->rows_per_line > 1) p->batch *= p->rows_per_line;
     cr_pd_put(p, cr_pd_at(p, d, "batch_size"),
-              "data_config: {batch_size: %lld, drop_remainder: %s}", (long long)p->batch,
-              p->sessions ? "false" : "true");
+              "data_config: {batch_size: %lld, drop_remainder: %s%s}", (long long)p->batch,
+              p->sessions ? "false" : "true", shipped_eval(p));
     if (*dir)
         put_rows(p, infers, infers ? "eval_input_path" : "train_input_path", dir,
                  cr_pd_at(p, d, "data_path"));
@@ -382,8 +387,8 @@ static void new_data(cr_pd *p) {
     if (p->rows_per_line > 1) eval *= p->rows_per_line;
     p->batch = batch;
     cr_pd_put(p, cr_pd_at(p, p->runner, "train_batch_size"),
-              "data_config: {batch_size: %lld, eval_batch_size: %lld, drop_remainder: %s}",
-              (long long)batch, (long long)eval, p->sessions ? "false" : "true");
+              "data_config: {batch_size: %lld, eval_batch_size: %lld, drop_remainder: %s%s}",
+              (long long)batch, (long long)eval, p->sessions ? "false" : "true", shipped_eval(p));
     if (train && data && *data && !cr_pd_online(p))
         put_rows(p, false, "train_input_path", cr_path_join(&p->doc->arena, dir, data),
                  cr_pd_at(p, p->runner, "train_data_dir"));

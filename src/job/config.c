@@ -85,6 +85,8 @@ static const cr_field train_fields[] = {
     CR_BOOL(cr_train_conf, keep_best_checkpoints, false, CR_F_OURS,
             "keep_checkpoint_max counts the best checkpoints, by best_exporter_metric, and not the "
             "newest ones; the newest one stays too"),
+    CR_BOOL(cr_train_conf, metrics_over_epochs, false, CR_F_OURS,
+            "train_metrics with since_epoch go on from epoch to epoch, as PaddleRec's"),
     CR_STR(cr_train_conf, checkpoint_link, NULL, CR_F_OURS,
            "second name of each checkpoint, a link in model_dir: {epoch}, {step} and names of "
            "metrics in braces stand for their values"),

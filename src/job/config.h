@@ -104,6 +104,7 @@ typedef struct cr_train_conf {
     int64_t eval_interval_steps;      /* 0: evaluation follows checkpoints only */
     int64_t max_steps_per_epoch;      /* 0: all data */
     double save_checkpoints_fraction; /* of an epoch; 0: none */
+    bool metrics_over_epochs;
     bool keep_best_checkpoints;
     const char *checkpoint_link, *mirror_dir; /* "": none */
     cr_servers_conf *servers;                 /* NULL: not given */

@@ -274,6 +274,12 @@ static cr_code try_metric(cr_evaluator *e, int i, const cr_batch *b, const float
 
 static cr_code no_rows(const cr_job *j, const char *paths, cr_err *err) {
     const cr_data_conf *d = j->root->data_config;
+    if (d->eval_drop_remainder)
+        return cr_fail_at(err, CR_EDATA, cr_conf_at(d, "eval_drop_remainder"),
+                          "data_config.eval_drop_remainder leaves nothing of '%s' to evaluate: it "
+                          "holds fewer rows than a batch of %lld; use a smaller batch, or leave "
+                          "the key out",
+                          paths, (long long)cr_job_eval_batch(j));
     if (d->eval_fraction > 0)
         return cr_fail_at(err, CR_EDATA, cr_conf_at(d, "eval_fraction"),
                           "eval_fraction %g of '%s' gives no rows; raise it%s", d->eval_fraction,
@@ -290,6 +296,7 @@ cr_code cr_evaluator_probe(cr_evaluator *e, const char *paths, cr_diag *diag) {
                      .key = cr_job_eval_key(e->j),
                      .side = CR_EVAL_ROWS,
                      .batch_size = e->batch,
+                     .drop_remainder = e->j->root->data_config->eval_drop_remainder,
                      .n_epochs = 1,
                      .silent = true,
                      .ids = &e->files};
@@ -389,6 +396,7 @@ cr_code cr_evaluator_run(cr_evaluator *e, const cr_eval_run *r, cr_eval_result *
                      .key = cr_job_eval_key(e->j),
                      .side = CR_EVAL_ROWS,
                      .batch_size = e->batch,
+                     .drop_remainder = e->j->root->data_config->eval_drop_remainder,
                      .n_epochs = 1,
                      .once = r->once,
                      .ids = &e->files};

@@ -73,7 +73,7 @@ cr_code cr_train_metrics_step(cr_train_metrics *m, const cr_trainer *t, const cr
 void cr_train_metrics_epoch(cr_train_metrics *m) {
     (void)cr_train_metrics_result(m);
     m->ended = true;
-    for (int i = 0; i < m->result.n; i++)
+    for (int i = 0; i < m->result.n && !m->j->root->train_config->metrics_over_epochs; i++)
         cr_train_metric_epoch(m->v[i]);
 }
 

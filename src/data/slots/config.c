@@ -161,6 +161,9 @@ static const cr_field slot_text_fields[] = {
            "plain columns in front of the pairs; those that input_fields lacks are passed over"),
     CR_INT(cr_slot_text_conf, widths, 0, 1, 1000000, CR_F_REPEATED | CR_F_OURS,
            "FIXED: number of values of each slot of input_fields, in order"),
+    CR_BOOL(cr_slot_text_conf, map_unread, false, CR_F_OURS,
+            "SLOT_VALUE, VALUE_SLOT: the only list of numbers that never occurs takes the values "
+            "of the only slot that nothing reads and that has several numbers in each line"),
     CR_MSG(cr_slot_text_conf, pairs, &pair_msg, CR_F_REPEATED | CR_F_OURS,
            "columns that are one place of a slot, or of two slots"),
     CR_STR(cr_slot_text_conf, list_separator, ",", CR_F_OURS,

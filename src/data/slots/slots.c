@@ -5,6 +5,7 @@
  * a line lacks is a missing value, and the feature's default stands for it. A name that is misspelt
  * in the config would then be a column of defaults, so the first lines are read when the data is
  * opened: a slot that never occurs in them is told, beside the slots that occur and are not read.
+ * With slot_text.map_unread, a list of numbers takes the values of the only such slot that fits.
  *
  * Files and blocks are those of the CSV reader (csv/csv_int.h), without quotes.
  */
@@ -183,7 +184,8 @@ static void mark_needed(struct cr_slots *t, int n_want) {
 /* ---- the first lines ---- */
 
 typedef struct look {
-    cr_map seen; /* slot -> how often */
+    cr_map seen;  /* slot -> how often */
+    cr_map words; /* slots with a value that is not a number */
     int64_t lines;
 } look;
 
@@ -200,7 +202,10 @@ static void look_at(const struct cr_slots *t, const char *text, size_t size, loo
             if (n && p[n - 1] == '\r') n--;
             if (n && cr_slots_token(t, p, n, &slot, &n_slot, &value, &n_value)) {
                 int64_t k = cr_map_get(&l->seen, slot, n_slot, 0);
+                double number;
                 (void)cr_map_put(&l->seen, slot, n_slot, k + 1);
+                if (!cr_parse_f64(value, n_value, &number))
+                    (void)cr_map_put(&l->words, slot, n_slot, 1);
             }
         }
         p = nl + 1;
@@ -241,26 +246,74 @@ static int sharers(const cr_source *s, int i) {
     return n;
 }
 
+/* Is it the slot of plain columns, or a made column, or does it occur? */
+static bool is_there(const cr_source *s, int i, const look *l) {
+    const struct cr_slots *t = s->slots;
+    const char *name = slot_of(s, i);
+    for (int k = 0; k < t->n_columns; k++)
+        if (t->columns[k] == t->col[i]) return true;
+    return t->v[t->col[i]].draw || cr_map_get(&l->seen, name, strlen(name), 0) > 0;
+}
+
+/* Finds the only list of numbers that never occurs; NULL: there is none, or several. */
+static const char *only_lost(const cr_source *s, const look *l) {
+    const char *lost = NULL;
+    for (int i = 0; i < s->n_want; i++) {
+        const char *name = slot_of(s, i);
+        if (is_there(s, i, l) || list_of(s->slots, name, CR_COL_F32) < 0) continue;
+        if (lost && strcmp(lost, name) != 0) return NULL;
+        lost = name;
+    }
+    return lost;
+}
+
+/* Finds the only slot that nothing reads and that has several numbers, equally many in each line;
+ * NULL: there is none, or several. */
+static const cr_map_entry *only_unread(const cr_source *s, const look *l) {
+    const cr_map_entry *found = NULL;
+    for (size_t i = 0; i < l->seen.n; i++) {
+        const cr_map_entry *e = &l->seen.entries[i];
+        if (cr_map_get(&s->slots->index, e->key, e->len, -1) >= 0 ||
+            cr_map_get(&l->words, e->key, e->len, 0) || e->value <= l->lines ||
+            e->value % l->lines != 0)
+            continue;
+        if (found) return NULL;
+        found = e;
+    }
+    return found;
+}
+
+/* map_unread: a slot under another name. What it holds is compared with the size of the feature
+ * when its rows are read. */
+static void map_unread(const cr_source *s, struct cr_slots *t, look *l, cr_diag *diag) {
+    const char *lost = only_lost(s, l);
+    const cr_map_entry *e = lost ? only_unread(s, l) : NULL;
+    if (!e) return;
+    char name[CR_SHOW];
+    cr_show(name, e->key, e->len);
+    cr_diag_add(diag, CR_SEV_NOTE, CR_EDATA, (cr_loc){s->files[0].path, 0, 0},
+                "slot '%s' does not occur; the %lld values per line of '%s' are read for it, as "
+                "slot_text.map_unread says",
+                lost, (long long)(e->value / l->lines), name);
+    (void)cr_map_put(&t->index, e->key, e->len, list_of(t, lost, CR_COL_F32));
+    (void)cr_map_put(&l->seen, lost, strlen(lost), e->value);
+}
+
 static void tell_look(cr_source *s, const look *l, const char *path, cr_diag *diag) {
     const char *others = unread(s, l);
     bool told = false;
     for (int i = 0; i < s->n_want; i++) {
         const cr_want *w = &s->want[i];
-        const cr_slot *f = &s->slots->v[s->slots->col[i]];
-        const char *name = slot_of(s, i);
         char more[40] = "";
-        bool column = false;
-        for (int k = 0; k < s->slots->n_columns; k++)
-            column |= s->slots->columns[k] == s->slots->col[i];
-        if (column || f->draw || cr_map_get(&l->seen, name, strlen(name), 0) > 0) continue;
+        if (is_there(s, i, l)) continue;
         int n = sharers(s, i);
         if (n < 0) continue;
         if (n > 0) snprintf(more, sizeof more, " and %d more", n);
         cr_diag_add(diag, CR_SEV_WARN, CR_EDATA, w->at,
                     "slot '%s', which %s%s need%s, does not occur in the first %lld line%s of %s, "
                     "so that all of them get its default; %s%s",
-                    name, w->why ? w->why : "the config", more, n ? "" : "s", (long long)l->lines,
-                    l->lines == 1 ? "" : "s", path,
+                    slot_of(s, i), w->why ? w->why : "the config", more, n ? "" : "s",
+                    (long long)l->lines, l->lines == 1 ? "" : "s", path,
                     others ? "slots that occur and are not read: " : "check the name and the file",
                     others ? others : "");
         told = true;
@@ -272,7 +325,7 @@ static void tell_look(cr_source *s, const look *l, const char *path, cr_diag *di
                     others);
 }
 
-static cr_code look_ahead(cr_source *s, cr_diag *diag) {
+static cr_code look_ahead(cr_source *s, struct cr_slots *t, cr_diag *diag) {
     cr_raw raw = {0};
     cr_err err;
     bool end;
@@ -284,9 +337,12 @@ static cr_code look_ahead(cr_source *s, cr_diag *diag) {
     } else if (!end && raw.size) {
         look l = {.lines = 0};
         cr_map_init(&l.seen);
+        cr_map_init(&l.words);
         look_at(s->slots, raw.text, raw.size, &l);
+        if (l.lines && t->map_unread) map_unread(s, t, &l, diag);
         if (l.lines) tell_look(s, &l, s->files[0].path, diag);
         cr_map_clear(&l.seen);
+        cr_map_clear(&l.words);
     }
     cr_free(raw.text);
     return code;
@@ -309,6 +365,7 @@ static cr_code slots_open(cr_source **out, const cr_data_conf *conf, const char 
     s->slots = t;
     t->form = conf->slot_text ? conf->slot_text->form : CR_SLOT_VALUE;
     t->separator = conf->slot_text ? conf->slot_text->separator[0] : ' ';
+    t->map_unread = conf->slot_text && conf->slot_text->map_unread;
     s->form = (cr_csv_form){.delim = " ", .n_delim = 1, .no_quotes = true};
     s->form.classify = cr_csv_classify_best();
     if (conf->input_fields.n == 0)
@@ -333,7 +390,7 @@ static cr_code slots_open(cr_source **out, const cr_data_conf *conf, const char 
         mark_needed(t, n_want);
         cr_csv_open_files(s, paths, NULL, t->col, diag);
     }
-    if (diag->n_errors == errors) (void)look_ahead(s, diag);
+    if (diag->n_errors == errors) (void)look_ahead(s, t, diag);
     if (diag->n_errors > errors) {
         cr_csv_close(s);
         return cr_diag_code(diag);

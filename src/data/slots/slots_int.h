@@ -80,6 +80,7 @@ int64_t cr_slots_tree_most(const cr_slot_tree *t);
 struct cr_slots {
     int form; /* cr_slot_form */
     char separator;
+    bool map_unread; /* a slot under another name is found */
     cr_slot *v;
     int n;
     cr_map index;       /* name of a slot -> field */

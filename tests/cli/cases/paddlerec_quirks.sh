@@ -36,6 +36,33 @@ run crank run -m afm/config.yaml -o mode=e
 ends 0
 has_out "Infer phase1 of epoch 0 done, use time: ..., global metrics: AUC=[...]"
 has_out "Infer phase1 of epoch 2 done, use time: ..., global metrics: AUC=[...]"
+has_out "...[Infer] batch: 5, ..."
+# as shipped it drops the last batch there, too, and AUC goes on from epoch to epoch
+aucs() { sed -n 's/^epoch \([0-9]\) done.*AUC=\[\([0-9.]*\).*/\1 \2/p' "$out"; }
+run crank run -m afm/config.yaml --compat paddlerec --set train_config.metrics_over_epochs=false -o runner.t.save_checkpoint_path=shipped
+aucs >shipped.txt
+run crank run -m afm/config.yaml --compat paddlerec -o runner.t.save_checkpoint_path=over
+aucs >over.txt
+[ "$(wc -l <over.txt)" -eq 3 ] || fail "not an AUC for each of three epochs"
+[ "$(sed -n 1p over.txt)" = "$(sed -n 1p shipped.txt)" ] || fail "the AUC of the first epoch"
+[ "$(sed -n 3p over.txt)" != "$(sed -n 3p shipped.txt)" ] || fail "the AUC did not go on"
+run crank run -m afm/config.yaml --compat paddlerec -o mode=e runner.e.init_model_path=over
+ends 0
+has_out "...[Infer] batch: 4, ..."
+grep -q "batch: 5," "$out" && fail "the incomplete batch was evaluated"
+run crank run -m afm/config.yaml --compat paddlerec -o mode=e runner.e.init_model_path=over dataset.d.batch_size=50
+ends 1
+has_err "...: data_config.eval_drop_remainder leaves nothing of 'afm/data' to evaluate: it holds fewer rows than a batch of 50; ..."
+# crank config takes the same choices, and tells where they mean nothing
+run crank config afm/config.yaml --compat paddlerec -o runner.t.epochs=7
+ends 0
+has_out "  eval_drop_remainder: true"
+has_out "  metrics_over_epochs: true"
+has_out "  num_epochs: 7"
+cp "$out" native.yaml
+run crank config native.yaml --compat paddlerec
+ends 2
+has_err "crank config: --compat is for configs of PaddleRec, and native.yaml is none; leave it out"
 
 # the tables of settings come before a run, with long values cut and secrets hidden
 config tables.yaml 'phases: [phase1], fs_ugi: "me,secret", afs_token: secret1, mounts: [{path: /a, passwd: secret2}], note: "a text of more than fifty characters, of which the end is shown"' ''

@@ -149,6 +149,11 @@ static void *right_list[] = {&right}, *other_list[] = {&others}, *drawn_list[] =
 
 static const slot_case cases[] = {
     {CRITEO,
+     "click,d,1",
+     {.separator = " ", .map_unread = true},
+     "click:1 x:0.5 x:-2 1:7\nclick:0 1:8 x:1 x:3\n",
+     "1|[0.5 -2]|[7];0|[1 3]|[8];"},
+    {CRITEO,
      "click,d,1,2",
      {.separator = " "},
      "click:0 d:0.5 d:1 1:737395 2:-4\n",
@@ -328,10 +333,11 @@ TEST(rows_do_not_depend_on_blocks_or_packing) {
     cr_buf_clear(&packed);
 }
 
-static void opens_with(const char *fields, const char *wants, const char *lines, int n_errors,
-                       const char *said) {
+/* form NULL: slot:value. */
+static void opens_as(cr_slot_text_conf *form, const char *fields, const char *wants,
+                     const char *lines, int n_errors, const char *said) {
     const char *path = h_write("look", lines, strlen(lines));
-    cr_data_conf conf = {0};
+    cr_data_conf conf = {.slot_text = form};
     h_fields hf;
     h_input_fields(&conf, &hf, fields);
     h_wants w;
@@ -349,6 +355,11 @@ static void opens_with(const char *fields, const char *wants, const char *lines,
     cr_diag_clear(&diag);
 }
 
+static void opens_with(const char *fields, const char *wants, const char *lines, int n_errors,
+                       const char *said) {
+    opens_as(NULL, fields, wants, lines, n_errors, said);
+}
+
 TEST(first_lines_tell_wrong_names) {
     opens_with(CRITEO, "click,d,1", "click:0 d:1 1:5 2:6\n", 0, NULL);
     opens_with("click:1,dense_var:8", "click,dense_var",
@@ -362,6 +373,26 @@ TEST(first_lines_tell_wrong_names) {
                "mean 'click'?");
     opens_with("click:0", "click", "click:0\n", 1, "a slot cannot be INT32");
     opens_with("a_1:23", "a_1", "click:0\n", 1, "no pair of data_config.slot_text makes");
+}
+
+TEST(a_slot_under_another_name) {
+    cr_slot_text_conf form = {.separator = " ", .map_unread = true};
+    opens_as(&form, "click:1,dense_var:8", "click,dense_var",
+             "click:0 dense_feature:1 dense_feature:2\nclick:1 dense_feature:1 dense_feature:2\n",
+             0, "the 2 values per line of 'dense_feature' are read for it");
+    static const struct {
+        const char *why, *lines;
+    } unfit[] = {
+        {"one value per line", "click:0 d:1\nclick:1 d:1\n"},
+        {"another number of them", "click:0 d:1 d:2\nclick:1 d:1\n"},
+        {"no numbers", "click:0 d:a d:b\nclick:1 d:a d:b\n"},
+        {"two such slots", "click:0 d:1 d:2 e:1 e:2\nclick:1 d:1 d:2 e:3 e:4\n"},
+    };
+    for (size_t i = 0; i < sizeof unfit / sizeof *unfit; i++)
+        opens_as(&form, "click:1,dense_var:8", "click,dense_var", unfit[i].lines, 0,
+                 "slot 'dense_var', which feature 'f' needs, does not occur");
+    opens_as(&form, "click:1,a:8,b:8", "click,a,b", "click:0 d:1 d:2\n", 0,
+             "slot 'a', which feature 'f' needs, does not occur");
 }
 
 /* What is wrong with a column that is made; NULL: nothing. */
@@ -392,9 +423,8 @@ TEST(made_columns_that_are_wrong) {
 
 int main(int argc, char **argv) {
     static const t_case list[] = {
-        CASE(forms_and_bad_rows),
-        CASE(rows_do_not_depend_on_blocks_or_packing),
-        CASE(first_lines_tell_wrong_names),
+        CASE(forms_and_bad_rows),           CASE(rows_do_not_depend_on_blocks_or_packing),
+        CASE(first_lines_tell_wrong_names), CASE(a_slot_under_another_name),
         CASE(made_columns_that_are_wrong),
     };
     int r = t_run(list, sizeof(list) / sizeof(list[0]), argc, argv);
