@@ -3,14 +3,12 @@
  * values, marks on the stack, and a memo of values by number; each instruction is one byte and its
  * operands.
  *
- * A value costs at least one byte of the file, so memory is bounded by a multiple of its size.
- * NumPy writes a number as scalar(dtype('i8', False, True), bytes), with the bytes as a text in
- * latin1 before protocol 3; these calls are recognised by their names and computed here.
+ * A value costs at least one byte of the file, so memory is bounded by a multiple of its size. What
+ * names mean is in pickle_names.c.
  */
-#include "base/pickle.h"
-
 #include <string.h>
 
+#include "base/pickle_int.h"
 #include "base/shown.h"
 
 typedef struct machine {
@@ -106,110 +104,35 @@ static cr_pickle *gather(machine *m, size_t from) {
 
 /* ---- names ---- */
 
-typedef enum known { DTYPE, SCALAR, ENCODE } known;
+#define KNOWN "write numbers, texts, lists, arrays of NumPy's numbers, or a DataFrame of pandas"
 
 static cr_code name(machine *m, const char *module, size_t n_module, const char *id, size_t n_id) {
-    static const struct {
-        const char *module, *id;
-        known is;
-    } names[] = {{"numpy", "dtype", DTYPE},
-                 {"numpy.core.multiarray", "scalar", SCALAR},
-                 {"numpy._core.multiarray", "scalar", SCALAR},
-                 {"_codecs", "encode", ENCODE}};
     char shown[2][CR_SHOW];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strlen(names[i].module) == n_module && memcmp(names[i].module, module, n_module) == 0 &&
-            strlen(names[i].id) == n_id && memcmp(names[i].id, id, n_id) == 0) {
-            cr_pickle *v = made(m, CR_PICKLE_NAME);
-            v->i = (int64_t)names[i].is;
-            push(m, v);
-            return CR_OK;
-        }
-    return cr_fail_at(m->err, CR_EDATA, ((cr_loc){m->path, 0, 0}),
-                      "byte %zu: it names %s.%s of Python, which is not run here; write lists of "
-                      "whole numbers, as array.tolist() gives them",
-                      (size_t)(m->at - m->data), cr_show(shown[0], module, n_module),
-                      cr_show(shown[1], id, n_id));
-}
-
-/* i8, u4, <i2 */
-static bool number_type(machine *m, const cr_pickle *args, cr_pickle **out) {
-    const cr_pickle *t = args->n > 0 ? args->v[0] : NULL;
-    if (!t || t->kind != CR_PICKLE_TEXT || t->n < 2 || t->n > 3) return false;
-    const char *s = t->text;
-    bool big = *s == '>';
-    if (t->n == 3 && !strchr("<>|=", *s)) return false;
-    if (t->n == 3) s++;
-    if ((*s != 'i' && *s != 'u') || !strchr("1248", s[1]) || !s[1]) return false;
-    *out = made(m, CR_PICKLE_TYPE);
-    (*out)->is_signed = *s == 'i';
-    (*out)->i = s[1] - '0';
-    (*out)->swapped = big;
-    return true;
-}
-
-/* Bytes that are written as the text of their numbers. */
-static bool latin1(machine *m, const cr_pickle *args, cr_pickle **out) {
-    if (args->n != 2 || args->v[0]->kind != CR_PICKLE_TEXT || args->v[1]->kind != CR_PICKLE_TEXT ||
-        args->v[1]->n != 6 || memcmp(args->v[1]->text, "latin1", 6) != 0)
-        return false;
-    const unsigned char *s = (const unsigned char *)args->v[0]->text, *end = s + args->v[0]->n;
-    char *bytes = cr_arena_alloc(m->a, args->v[0]->n + 1);
-    size_t n = 0;
-    while (s < end) {
-        unsigned c = *s++;
-        if (c >= 0x80) { /* two bytes of UTF-8 for the numbers from 128 to 255 */
-            if ((c != 0xc2 && c != 0xc3) || s == end || (*s & 0xc0) != 0x80) return false;
-            c = (c & 3) << 6 | (*s++ & 0x3f);
-        }
-        bytes[n++] = (char)c;
-    }
-    *out = made(m, CR_PICKLE_TEXT);
-    (*out)->text = bytes;
-    (*out)->n = n;
-    return true;
-}
-
-static bool one_number(machine *m, const cr_pickle *args, cr_pickle **out) {
-    if (args->n != 2 || args->v[0]->kind != CR_PICKLE_TYPE || args->v[1]->kind != CR_PICKLE_TEXT ||
-        args->v[1]->n != (size_t)args->v[0]->i)
-        return false;
-    const cr_pickle *type = args->v[0];
-    size_t n = args->v[1]->n;
-    uint64_t x = 0;
-    for (size_t i = 0; i < n; i++)
-        x |= (uint64_t)(unsigned char)args->v[1]->text[type->swapped ? n - 1 - i : i] << (8 * i);
-    if (type->is_signed && n < 8 && x >> (8 * n - 1)) x |= ~UINT64_C(0) << (8 * n);
-    if (!type->is_signed && n == 8 && x > INT64_MAX) return false;
-    *out = made(m, CR_PICKLE_INT);
-    memcpy(&(*out)->i, &x, sizeof x);
-    return true;
+    cr_pickle *v = cr_pickle_named(m->a, module, n_module, id, n_id);
+    if (!v)
+        return cr_fail_at(m->err, CR_EDATA, ((cr_loc){m->path, 0, 0}),
+                          "byte %zu: it names %s.%s of Python, which is not run here; " KNOWN,
+                          (size_t)(m->at - m->data), cr_show(shown[0], module, n_module),
+                          cr_show(shown[1], id, n_id));
+    push(m, v);
+    return CR_OK;
 }
 
 /* Calls a name with a tuple. */
 static cr_code reduce(machine *m) {
     cr_pickle *args = pop(m), *f = pop(m), *out = NULL;
-    bool ok = args && f && args->kind == CR_PICKLE_LIST && f->kind == CR_PICKLE_NAME;
-    if (ok && f->i == DTYPE)
-        ok = number_type(m, args, &out);
-    else if (ok && f->i == ENCODE)
-        ok = latin1(m, args, &out);
-    else if (ok)
-        ok = one_number(m, args, &out);
-    if (!ok)
-        return broken(m, "a call that is not that of a whole number of NumPy; write lists of whole "
-                         "numbers, as array.tolist() gives them");
+    if (!args || !f || args->kind != CR_PICKLE_LIST || f->kind != CR_PICKLE_NAME ||
+        !cr_pickle_call(m->a, f, args, &out))
+        return broken(m, "a call that is not that of a number or an array of NumPy; " KNOWN);
     push(m, out);
     return CR_OK;
 }
 
-/* Gives a type of numbers its order of bytes. */
 static cr_code build(machine *m) {
     cr_pickle *state = pop(m), *v = pop(m);
-    if (!state || !v || v->kind != CR_PICKLE_TYPE || state->kind != CR_PICKLE_LIST ||
-        state->n < 2 || state->v[1]->kind != CR_PICKLE_TEXT || state->v[1]->n != 1)
-        return broken(m, BROKEN);
-    v->swapped = *state->v[1]->text == '>';
+    if (!state || !v || !cr_pickle_build(m->a, v, state))
+        return broken(m, "an array whose sizes, type and numbers do not fit, or another value with "
+                         "a state; " KNOWN);
     push(m, v);
     return CR_OK;
 }
@@ -245,11 +168,13 @@ static cr_code tuple(machine *m, size_t n) {
     return CR_OK;
 }
 
-static cr_code appends(machine *m, bool marked) {
-    size_t from = m->n;
-    if (marked ? !unmark(m, &from) : m->n <= floor_of(m)) return broken(m, BROKEN);
-    if (!marked) from--;
-    if (from <= floor_of(m) || m->stack[from - 1]->kind != CR_PICKLE_LIST) return broken(m, BROKEN);
+/* Adds what is on the stack to the list, or the mapping, below it. */
+static cr_code appends(machine *m, cr_pickle_kind to, bool marked) {
+    size_t from = m->n, each = to == CR_PICKLE_MAP ? 2 : 1; /* values of an item */
+    if (marked ? !unmark(m, &from) : m->n < floor_of(m) + each) return broken(m, BROKEN);
+    if (!marked) from -= each;
+    if (from <= floor_of(m) || m->stack[from - 1]->kind != to || (m->n - from) % each != 0)
+        return broken(m, BROKEN);
     cr_pickle *list = m->stack[from - 1];
     for (size_t i = from; i < m->n; i++)
         add(m, list, m->stack[i]);
@@ -322,7 +247,13 @@ static cr_code step(machine *m, int op) {
     case 'T':
     case 'C':
     case 0x8c:
-        if (!text(m, op == 'X' || op == 'B' || op == 'T' ? 4 : 1, &v)) return broken(m, BROKEN);
+    case 0x8d:
+    case 0x8e:
+    case 0x96:
+        from = op == 'X' || op == 'B' || op == 'T'    ? 4
+               : op == 0x8c || op == 'U' || op == 'C' ? 1
+                                                      : 8;
+        if (!text(m, from, &v)) return broken(m, BROKEN);
         push(m, v);
         return CR_OK;
     case 'q': return number(m, 1, &k) ? put(m, k) : broken(m, BROKEN);
@@ -342,15 +273,19 @@ static cr_code step(machine *m, int op) {
     case 0x85: return tuple(m, 1);
     case 0x86: return tuple(m, 2);
     case 0x87: return tuple(m, 3);
-    case 'a': return appends(m, false);
-    case 'e': return appends(m, true);
+    case 'a': return appends(m, CR_PICKLE_LIST, false);
+    case 'e': return appends(m, CR_PICKLE_LIST, true);
+    case '}': return constant(m, CR_PICKLE_MAP, 0);
+    case 's': return appends(m, CR_PICKLE_MAP, false);
+    case 'u': return appends(m, CR_PICKLE_MAP, true);
     case 'c': return names(m, false);
     case 0x93: return names(m, true);
+    case 0x81: /* makes an object of a class, which is a call here */
     case 'R': return reduce(m);
     case 'b': return build(m);
     default:
-        return broken(m, "a value that is no number, text, list or tuple, or no pickle at "
-                         "all; write lists of whole numbers");
+        return broken(m, "a value that is no number, text, list, tuple, mapping or array, or no "
+                         "pickle at all; " KNOWN);
     }
 }
 
@@ -361,7 +296,7 @@ cr_code cr_pickle_read(const void *data, size_t size, const char *path, cr_arena
     while (m.at < m.end) {
         int op = *m.at++;
         if (op == '.') {
-            if (m.n != 1 || m.n_marks || m.stack[0]->kind > CR_PICKLE_LIST)
+            if (m.n != 1 || m.n_marks || m.stack[0]->kind > CR_PICKLE_OBJECT)
                 return broken(&m, BROKEN);
             *out = m.stack[0];
             return CR_OK;

@@ -106,7 +106,9 @@ TEST(refuses_calls) {
     REFUSED("\x80\x02"
             "cnumpy\ndtype\nX\x01\x00\x00\x00O\x85R.",
             "a call that is not");
-    REFUSED("\x80\x02}.", "no number, text, list or tuple");
+    REFUSED("\x80\x02\x8f.", "no number, text, list, tuple, mapping or array");
+    REFUSED("\x80\x02}(K\x01u.", "is no pickle"); /* a key without a value */
+    REFUSED("\x80\x02]K\x01K\x02s.", "is no pickle");
     REFUSED("\x80\x02"
             "cnumpy\ndtype\n.",
             "is no pickle");
