@@ -27,7 +27,7 @@ static const cr_opt opts[] = {
     CR_OPT_(args, rows, CR_O_COUNT, 0, CR_O_ALL, "N", "-1", "by the work", -1, 4e9,
             "rows to keep in memory and look at, from the first one on, or all; by the work: the "
             "first 200k, and of these as many, evenly, as cost a fifth of features x an "
-            "evaluation, or about a second"),
+            "evaluation, or about a third of a second"),
     CR_OPT_INT(args, seed, "N", "1", NULL, 0, 9e15, "decides which row gets whose value"),
     CR_OPT_STR(args, measure, 0, "NAME", "the first AUC, else the first loss",
                "the result that orders the table and the picture"),

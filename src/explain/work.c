@@ -12,7 +12,7 @@
 
 #define READ_WORK  1200.0  /* a value read, parsed, encoded */
 #define PROBE_WORK 12000.0 /* a row of a probe, beside its products */
-#define SMALL_WORK 7e10    /* about a second of one core */
+#define SMALL_WORK 2.5e10  /* about a third of a second */
 
 /* The mean number of positions of an axis. */
 static double steps_of(const cr_job *j, const cr_kept *k, int axis) {

@@ -184,9 +184,9 @@ cat >some.py <<'END'
 import csv, json
 pairs = [list(map(int, x.split())) for x in open("large.order")]
 r = json.load(open("some.json"))
-assert r["read_rows"] == 1500 and not r["more_rows"] and 500 < r["rows"] == len(pairs) < 1500, r["rows"]
+assert r["read_rows"] == 1500 and not r["more_rows"] and 200 < r["rows"] == len(pairs) < 1500, r["rows"]
 rows = [p[0] for p in pairs]
-assert rows == sorted(set(rows)) and rows[0] == 0 and max(b - a for a, b in zip(rows, rows[1:])) <= 3
+assert rows == sorted(set(rows)) and rows[0] == 0 and max(b - a for a, b in zip(rows, rows[1:])) <= 5
 assert sorted(p[1] for p in pairs) == rows
 lines = open("eval.csv").read().split("\n")
 open("some.csv", "w").write("\n".join([lines[0]] + [lines[1 + i] for i in rows]) + "\n")
