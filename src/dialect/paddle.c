@@ -631,6 +631,18 @@ static void put_epsilons(cr_pd *p) {
     }
 }
 
+/* The reader of Criteo's lines decides how many slots there are; PaddleRec's models of the new kind
+ * stop where sparse_inputs_slots, which counts the label, says another number. */
+static void check_slots(cr_pd *p) {
+    if (p->old || p->model->reader != cr_pd_criteo) return;
+    int64_t slots = cr_pd_int(p, p->hyper, "sparse_inputs_slots", p->n_ids + 1, 0, 1000000);
+    if (slots != p->n_ids + 1)
+        cr_pd_wrong(p, cr_pd_at(p, p->hyper, "sparse_inputs_slots"),
+                    "sparse_inputs_slots is %lld, but the reader of %s has %d slots of ids and the "
+                    "label; write %d",
+                    (long long)slots, p->model->name, p->n_ids, p->n_ids + 1);
+}
+
 static cr_code paddle_rewrite(cr_conf_doc *doc, const cr_conf_entry *sign, const cr_dialect_opts *o,
                               cr_diag *diag) {
     if (!cr_conf_find(doc->root, "runner")) {
@@ -653,6 +665,7 @@ static cr_code paddle_rewrite(cr_conf_doc *doc, const cr_conf_entry *sign, const
             new_runner(&p);
         cr_pd_servers(&p);
         cr_pd_data(&p);
+        check_slots(&p);
         put_optimizer(&p);
         if (!p.no_columns) p.model->build(&p);
         for (size_t i = 0; p.old && i < sizeof slides / sizeof *slides; i++)

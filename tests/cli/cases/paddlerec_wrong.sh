@@ -89,6 +89,11 @@ run crank run -m deepfm/config.yaml -q --set data_config.max_bad_row=2
 ends 2
 has_err "--set:1:...: unknown key 'max_bad_row' in data_config; did you mean 'max_bad_rows'?"
 
+# the number of slots must be that of the reader
+run crank run -m deepfm/config.yaml -q -o hyper_parameters.sparse_inputs_slots=20
+ends 2
+has_err "-o 'hyper_parameters.sparse_inputs_slots=20': sparse_inputs_slots is 20, but the reader of deepfm has 26 slots of ids and the label; write 27"
+
 # the lines of a training in the form of other loggers; an evaluation keeps PaddleRec's
 sed 's/^mode: .*/mode: [t, e]/; s/^- {name: t.*/&\n- {name: e, class: infer, init_model_path: ckpt, phases: [p]}/' dnn/config.yaml >dnn/both.yaml
 run crank run -m dnn/both.yaml -q --log_format tcap
