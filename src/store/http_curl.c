@@ -145,14 +145,18 @@ static int call(cr_http_call *c) {
     /* the library shows the whole address of a proxy that it does not understand, with its password
      */
     bool proxy = strncmp(text, "Unsupported proxy", 17) == 0;
-    if (proxy)
+    /* the library says so of a head that it does not keep */
+    bool long_head = code == CURLE_OUT_OF_MEMORY && status > 0;
+    if (long_head)
+        snprintf(c->why, sizeof c->why, "the head of the answer has a line of more than 100 KB");
+    else if (proxy)
         snprintf(c->why, sizeof c->why,
                  "the address of the proxy in the environment is not understood");
     else if (code != CURLE_OK)
         snprintf(c->why, sizeof c->why, "%s", text[0] ? text : curl_easy_strerror(code));
     curl_slist_free_all(list);
     give_handle(h);
-    return proxy ? EDESTADDRREQ : errno_of(code);
+    return proxy ? EDESTADDRREQ : long_head ? EPROTO : errno_of(code);
 }
 
 const cr_http_plug cr_http_plug_of = {.abi = CR_HTTP_ABI, .call = call};

@@ -81,10 +81,11 @@ refused 302 "" "...; it sends to another address: check AWS_ENDPOINT_URL and the
 refused 407 "" "...; the proxy wants a name and a password: http_proxy=http://name:password@host"
 [ -z "$(ls -A down)" ] || fail "left behind: $(ls -A down)"
 over
-# something answers that speaks no HTTP
-rm "$CASE_DIR/port"
-python3 -c '
-import socket
+# something answers that speaks no HTTP, or not as a store does
+answers() { # answers BYTES: a server that says them to every caller
+    rm "$CASE_DIR/port"
+    python3 -c '
+import socket, sys
 s = socket.socket()
 s.bind(("127.0.0.1", 0))
 s.listen(9)
@@ -92,10 +93,16 @@ print("port", s.getsockname()[1], flush=True)
 while True:
     c, _ = s.accept()
     c.recv(65536)
-    c.sendall(b"220 mail ready\r\n")
-    c.close()' >"$CASE_DIR/port" 2>/dev/null &
-server=$!
-while [ ! -s "$CASE_DIR/port" ]; do sleep 0.1; done
+    c.sendall(eval(sys.argv[1]))
+    c.close()' "$1" >"$CASE_DIR/port" 2>/dev/null &
+    server=$!
+    while [ ! -s "$CASE_DIR/port" ]; do sleep 0.1; done
+}
+answers 'b"220 mail ready\r\n"'
 AWS_ENDPOINT_URL=http://127.0.0.1:$(sed 's/port //' "$CASE_DIR/port") run crank ls "$at"
 told "...(tried 8 times); check the address of the store and the proxies, and run again"
+over
+answers 'b"HTTP/1.1 200 OK\r\nX-Long: " + b"x" * 200000 + b"\r\n\r\n"'
+AWS_ENDPOINT_URL=http://127.0.0.1:$(sed 's/port //' "$CASE_DIR/port") run crank ls "$at"
+told "...the head of the answer has a line of more than 100 KB..."
 over
