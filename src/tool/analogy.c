@@ -17,6 +17,7 @@
 #include "base/map.h"
 #include "ckpt/ckpt.h"
 #include "kern/kern.h"
+#include "tool/lines.h"
 #include "tool/tool.h"
 
 typedef struct vectors {
@@ -68,29 +69,13 @@ static cr_code read_table(vectors *t, const char *ckpt_dir, const char *name, bo
     return code;
 }
 
-static cr_code read_dict(cr_map *words, const char *path, cr_err *err) {
-    cr_buf text;
-    cr_buf_init(&text);
-    cr_code code = cr_file_read(path, 0, &text, err);
-    int line = 1;
-    for (const char *p = text.data, *end = p + text.n, *nl; code == CR_OK && p < end;
-         p = nl + 1, line++) {
-        nl = memchr(p, '\n', (size_t)(end - p));
-        if (!nl) nl = end;
-        const char *blank = memchr(p, ' ', (size_t)(nl - p)), *last = nl;
-        while (last > p && (last[-1] == '\r' || last[-1] == ' '))
-            last--;
-        int64_t id;
-        cr_loc at = {path, line, 0};
-        if (last == p) continue;
-        if (!blank || blank >= last || !cr_parse_i64(blank + 1, (size_t)(last - blank - 1), &id) ||
-            id < 0)
-            code = cr_fail_at(err, CR_EDATA, at, "the line is not a word and its id; correct it");
-        else
-            (void)cr_map_put(words, p, (size_t)(blank - p), id);
-    }
-    cr_buf_clear(&text);
-    return code;
+static cr_code take_word(void *words, const char *p, size_t n, cr_loc at, cr_err *err) {
+    const char *blank = memchr(p, ' ', n);
+    int64_t id;
+    if (!blank || !cr_parse_i64(blank + 1, n - (size_t)(blank + 1 - p), &id) || id < 0)
+        return cr_fail_at(err, CR_EDATA, at, "the line is not a word and its id; correct it");
+    (void)cr_map_put(words, p, (size_t)(blank - p), id);
+    return CR_OK;
 }
 
 /* Adds the n-grams of a word that the dictionary has, each once. */
@@ -183,7 +168,7 @@ cr_code cr_analogies(const cr_analogy_opts *o, int64_t *right, int64_t *n, cr_er
     *right = *n = 0;
     cr_arena_init(&a, 0);
     cr_map_init(&words);
-    cr_code code = read_dict(&words, o->dict, err);
+    cr_code code = cr_each_line(o->dict, take_word, &words, err);
     if (code == CR_OK) code = read_table(&t, o->ckpt_dir, o->table, o->min_n > 0, &a, err);
     if (code == CR_OK) code = cr_list_dir(&a, o->questions, &names, &n_files, err);
     float *x = code == CR_OK ? CR_NEW_N(&a, float, t.D) : NULL;

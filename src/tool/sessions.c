@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/map.h"
 #include "base/shown.h"
+#include "tool/lines.h"
 #include "tool/tool.h"
 
 typedef struct event {
@@ -47,10 +48,10 @@ static void sort_events(events *e) {
     cr_free(to);
 }
 
-static cr_code take_line(events *e, const char *p, const char *end, const char *path, int line,
-                         cr_err *err) {
+static cr_code take_line(void *ctx, const char *p, size_t size, cr_loc at, cr_err *err) {
+    events *e = ctx;
     int64_t v[3];
-    const char *s = p;
+    const char *s = p, *end = p + size;
     for (int k = 0; k < 3; k++) {
         /* behind the last field s lies behind the end */
         const char *q = s < end ? memchr(s, ',', (size_t)(end - s)) : NULL;
@@ -60,10 +61,9 @@ static cr_code take_line(events *e, const char *p, const char *end, const char *
             s = q + 1;
             continue;
         }
-        cr_loc at = {path, line, 0};
         return cr_fail_at(err, CR_EDATA, at,
                           "'%s' is not user,item,time, three whole numbers; correct the line",
-                          cr_show(shown, p, (size_t)(end - p)));
+                          cr_show(shown, p, size));
     }
     if (e->n == e->cap) {
         size_t cap = 2 * e->cap + 1024;
@@ -81,22 +81,6 @@ static cr_code take_line(events *e, const char *p, const char *end, const char *
     return CR_OK;
 }
 
-static cr_code take_file(events *e, const char *path, cr_err *err) {
-    cr_buf text;
-    cr_buf_init(&text);
-    cr_code code = cr_file_read(path, 0, &text, err);
-    int line = 1;
-    for (const char *p = text.data, *end = p + text.n, *nl; code == CR_OK && p < end;
-         p = nl + 1, line++) {
-        nl = memchr(p, '\n', (size_t)(end - p));
-        if (!nl) nl = end;
-        const char *last = nl > p && nl[-1] == '\r' ? nl - 1 : nl;
-        if (last > p) code = take_line(e, p, last, path, line, err);
-    }
-    cr_buf_clear(&text);
-    return code;
-}
-
 cr_code cr_log_sessions(const char *log_dir, const char *out_dir, int64_t *users, cr_err *err) {
     cr_arena a;
     char **names;
@@ -109,7 +93,8 @@ cr_code cr_log_sessions(const char *log_dir, const char *out_dir, int64_t *users
     cr_buf_str(&out, "");
     cr_code code = cr_list_dir(&a, log_dir, &names, &n, err);
     for (size_t i = 0; code == CR_OK && i < n; i++)
-        if (names[i][0] != '.') code = take_file(&e, cr_path_join(&a, log_dir, names[i]), err);
+        if (names[i][0] != '.')
+            code = cr_each_line(cr_path_join(&a, log_dir, names[i]), take_line, &e, err);
     if (code == CR_OK && e.n == 0)
         code = cr_fail(err, CR_EDATA, "the folder '%s' holds no lines user,item,time", log_dir);
     if (code == CR_OK) {

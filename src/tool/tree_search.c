@@ -17,6 +17,7 @@
 #include "base/npy.h"
 #include "ckpt/ckpt.h"
 #include "kern/kern.h"
+#include "tool/lines.h"
 #include "tool/tool.h"
 
 #define MAX_LAYERS 64
@@ -243,6 +244,26 @@ static work make_work(model *m, int top) {
     return w;
 }
 
+/* The lines of vectors, and what is looked for each of them. */
+typedef struct looking {
+    const cr_tree_search_opts *o;
+    const model *m;
+    work w;
+    float *x;
+    int64_t lines;
+} looking;
+
+static cr_code take_line(void *ctx, const char *p, size_t n, cr_loc at, cr_err *err) {
+    looking *l = ctx;
+    if (!read_vector(l->m, p, p + n, l->x))
+        return cr_fail_at(err, CR_EDATA, at,
+                          "the line is not a vector of %lld numbers with blanks between them; "
+                          "correct it",
+                          (long long)l->m->n_in);
+    l->o->found(l->o->ctx, l->lines++, l->w.items, search(l->m, &l->w, l->x, l->o->top));
+    return CR_OK;
+}
+
 cr_code cr_tree_search(const cr_tree_search_opts *o, int64_t *lines, cr_err *err) {
     model m = {.act = o->act ? o->act : "tanh"};
     char **names;
@@ -252,35 +273,15 @@ cr_code cr_tree_search(const cr_tree_search_opts *o, int64_t *lines, cr_err *err
     cr_code code = read_model(&m, o->ckpt_dir, err);
     if (code == CR_OK) code = read_tree(&m, o, err);
     if (code == CR_OK) code = cr_list_dir(&m.arena, o->vectors, &names, &n_files, err);
-    work w = {0};
-    float *x = NULL;
+    looking l = {.o = o, .m = &m};
     if (code == CR_OK) {
-        w = make_work(&m, o->top);
-        x = CR_NEW_N(&m.arena, float, m.n_in);
+        l.w = make_work(&m, o->top);
+        l.x = CR_NEW_N(&m.arena, float, m.n_in);
     }
-    for (size_t i = 0; code == CR_OK && i < n_files; i++) {
-        if (names[i][0] == '.') continue;
-        const char *path = cr_path_join(&m.arena, o->vectors, names[i]);
-        int line = 1;
-        cr_buf text;
-        cr_buf_init(&text);
-        code = cr_file_read(path, 0, &text, err);
-        for (const char *p = text.data, *end = p + text.n, *nl; code == CR_OK && p < end;
-             p = nl + 1, line++) {
-            nl = memchr(p, '\n', (size_t)(end - p));
-            if (!nl) nl = end;
-            if (nl == p) continue;
-            cr_loc at = {path, line, 0};
-            if (!read_vector(&m, p, nl, x))
-                code = cr_fail_at(err, CR_EDATA, at,
-                                  "the line is not a vector of %lld numbers with blanks between "
-                                  "them; correct it",
-                                  (long long)m.n_in);
-            else
-                o->found(o->ctx, (*lines)++, w.items, search(&m, &w, x, o->top));
-        }
-        cr_buf_clear(&text);
-    }
+    for (size_t i = 0; code == CR_OK && i < n_files; i++)
+        if (names[i][0] != '.')
+            code = cr_each_line(cr_path_join(&m.arena, o->vectors, names[i]), take_line, &l, err);
+    *lines = l.lines;
     cr_arena_clear(&m.arena);
     return code;
 }
