@@ -167,6 +167,13 @@ static cr_code make_rows(cr_ui *ui, const cr_paddle_run *r) {
         if (cr_interval_rows(x->raw, x->dir, &x->interval, r->infer, &n, &err) != CR_OK)
             return cr_ui_fail(ui, &err);
         CR_INFO("%s holds %lld rows, made from the log in %s", x->dir, (long long)n, x->raw);
+    } else if (x->kind == CR_ROWS_TASKS) {
+        int64_t tasks;
+        cr_code code = r->infer ? cr_task_rows_test(x->raw, x->dir, &x->tasks, &n, &tasks, &err)
+                                : cr_task_rows_train(x->raw, x->dir, &x->tasks, &n, &tasks, &err);
+        if (code != CR_OK) return cr_ui_fail(ui, &err);
+        CR_INFO("%s holds %lld rows of %lld tasks, made from the frame in %s", x->dir, (long long)n,
+                (long long)tasks, x->raw);
     } else if (x->kind == CR_ROWS_USERS) {
         if (cr_user_rows(x->raw, x->dir, r->infer, &n, &err) != CR_OK) return cr_ui_fail(ui, &err);
         CR_INFO("%s holds %lld rows, users with all of their items, made from the pairs in %s",

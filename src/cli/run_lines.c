@@ -347,6 +347,7 @@ static void on_evaluated(void *ctx, const cr_stepped *s) {
     }
     cr_buf_init(&b);
     cr_buf_str(&b, "");
+    if (r->ad_tasks && s->task) cr_buf_printf(&b, "aid: %s ", s->task);
     if (r->shows_scores || !has_metrics(s)) {
         cr_buf_str(&b, r->old ? "prediction: " : "prediction:");
         if (s->pred) scores(&b, s, r->old);

@@ -450,6 +450,8 @@ static void put_optimizer(cr_pd *p) {
     const char *lr_key =
         cr_conf_find_text(p->optimizer.map ? p->optimizer.map : p->in, "learning_rate_base_lr")[0]
             ? "learning_rate_base_lr"
+        : cr_conf_find_text(p->optimizer.map ? p->optimizer.map : p->in, "global_learning_rate")[0]
+            ? "global_learning_rate"
             : "learning_rate";
     double lr = cr_pd_num(p, p->optimizer, lr_key, 0.001, 0, 1e6);
     cr_loc at = cr_pd_at(p, p->optimizer, "class");

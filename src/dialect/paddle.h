@@ -17,6 +17,7 @@ typedef enum cr_paddle_rows_kind {
     CR_ROWS_LISTS,       /* lists of items that are drawn; no data is read (listwise) */
     CR_ROWS_MASKED,      /* sessions with masked places, and candidates in a pickle (bert4rec) */
     CR_ROWS_INTERVALS,   /* user, item, rating, time with tabs: a line per user (tisas) */
+    CR_ROWS_TASKS,       /* tasks of a pickled frame (metaheac) */
 } cr_paddle_rows_kind;
 /* Sizes of rows of news: words of a title and of a text, browsed articles and other candidates of a
  * row; and the ids that stand for none. */
@@ -33,12 +34,20 @@ typedef struct cr_paddle_lists {
 typedef struct cr_paddle_masked {
     int64_t items, positions;
 } cr_paddle_masked;
-/* Sizes of rows with the times of steps: items from 1 on, and steps of the longest row; and how many
- * items an evaluation compares. */
+/* Sizes of rows with the times of steps: items from 1 on, and steps of the longest row; and how
+ * many items an evaluation compares. */
 typedef struct cr_paddle_interval {
     int64_t items, longest;
 } cr_paddle_interval;
 #define CR_PADDLE_CANDIDATES 101
+/* Sizes of tasks: rows that are learned from and as many that follow, and tasks of a batch. The
+ * columns of their frame: those of a user, lists of the user, and those of an advertisement; each
+ * list is NULL-ended. */
+typedef struct cr_paddle_tasks {
+    int64_t rows, tasks;
+} cr_paddle_tasks;
+extern const char *const cr_paddle_user_columns[], *const cr_paddle_list_columns[],
+                                                       *const cr_paddle_ad_columns[];
 typedef struct cr_paddle_rows {
     cr_paddle_rows_kind kind;
     const char *raw, *dir; /* the folder of the data, and that of the rows */
@@ -47,6 +56,7 @@ typedef struct cr_paddle_rows {
     cr_paddle_lists lists;
     cr_paddle_masked masked;
     cr_paddle_interval interval;
+    cr_paddle_tasks tasks;
 } cr_paddle_rows;
 
 /* A key of the config with its value, as PaddleRec shows them: runner.train.epochs and 4. */
@@ -82,6 +92,7 @@ typedef struct cr_paddle_run {
     bool accuracy;     /* ... and the accuracy is called so, not acc (dlrm) */
     bool by_place;     /* ... and the AUC by place is called PAUC (dpin) */
     bool capitals;     /* ... and metrics have the names of the old kind, AUC and ACC (sign) */
+    bool ad_tasks;     /* ... and an evaluation names the advertisement of a task (metaheac) */
     bool plain_auc;    /* training of the old kind shows one AUC, in small letters (listwise) */
     /* training: the folder of the checkpoints of batches; a file that gets the values of every
      * batch; NULL: none */

@@ -327,6 +327,8 @@ static void put_rows(cr_pd *p, bool infer, const char *key, const char *dir, cr_
     cr_paddle_rows r = p->old ? cr_pd_old_rows(p, p->runner, p->dataset) : cr_pd_rows(p, infer);
     if (r.kind == CR_ROWS_AS_THEY_ARE)
         put_path(p, key, dir, at);
+    else if (r.kind == CR_ROWS_TASKS && infer && cr_path_is_dir(r.dir))
+        cr_pd_put(p, at, "%s: %s", key, cr_pd_names(p, &r.dir, 1));
     else if (cr_path_is_dir(r.dir))
         put_path(p, key, r.dir, at);
     else if (infer && p->o->part != CR_DIALECT_INFER)
@@ -378,13 +380,15 @@ static void old_data(cr_pd *p) {
 static void new_data(cr_pd *p) {
     const char *dir = cr_path_dir(&p->doc->arena, p->path);
     bool train = p->o->part != CR_DIALECT_INFER, infer = p->o->part != CR_DIALECT_TRAIN;
-    int64_t batch =
-        cr_pd_int(p, p->runner, "train_batch_size", train ? CR_PD_REQUIRED : 1, 1, 1000000000);
+    int64_t batch = cr_pd_int(p, p->runner, "train_batch_size",
+                              train && !p->fixed_batch ? CR_PD_REQUIRED : 1, 1, 1000000000);
     const char *data = cr_pd_str(p, p->runner, "train_data_dir", train);
     const char *test = cr_pd_str(p, p->runner, "test_data_dir", p->o->part == CR_DIALECT_INFER);
     int64_t eval = cr_pd_int(p, p->runner, "infer_batch_size", batch, 1, 1000000000);
     if (p->rows_per_line > 1) batch *= p->rows_per_line;
     if (p->rows_per_line > 1) eval *= p->rows_per_line;
+    if (p->fixed_batch) batch = p->fixed_batch;
+    if (p->fixed_eval) eval = p->fixed_eval;
     p->batch = batch;
     cr_pd_put(p, cr_pd_at(p, p->runner, "train_batch_size"),
               "data_config: {batch_size: %lld, eval_batch_size: %lld, drop_remainder: %s%s}",

@@ -9,7 +9,7 @@
  *   paddle_model.c  which model is meant
  *   paddle_rank.c, paddle_tasks.c, paddle_pairs.c, paddle_fgcnn.c, paddle_weighed.c,
  *   paddle_steps.c, paddle_match.c, paddle_recall.c, paddle_news.c, paddle_attend.c,
- *   paddle_lists.c, paddle_masked.c, paddle_interval.c  the models
+ *   paddle_lists.c, paddle_masked.c, paddle_interval.c, paddle_meta.c  the models
  *   paddle_runs.c   what `crank run` does, one after the other
  *   paddle_servers.c  training with parameter servers
  *   paddle_tables.c   tables with an accessor, and training day by day
@@ -83,9 +83,12 @@ struct cr_pd {
     bool apart;            /* lines of training and of evaluation have other columns */
     int64_t decay_rows;    /* decay_steps counts epochs of so many rows; 0: steps */
     int64_t rows_per_line; /* of the data; 0: one */
-    int64_t falls_every;   /* steps after which the rate falls by gamma (autofis); 0: never */
-    bool sessions;         /* a line gives several rows, so that PaddleRec's batches are others */
-    bool tables;           /* table_parameters says what the table is */
+    /* rows of a batch in a training and in an evaluation, whatever the runner says; 0: as it says
+     */
+    int64_t fixed_batch, fixed_eval;
+    int64_t falls_every; /* steps after which the rate falls by gamma (autofis); 0: never */
+    bool sessions;       /* a line gives several rows, so that PaddleRec's batches are others */
+    bool tables;         /* table_parameters says what the table is */
     cr_loc data_at;
 };
 
@@ -230,6 +233,7 @@ void cr_pd_purchases(cr_pd *p); /* click, purchase, and ids of feature_vocabular
 void cr_pd_behaviour(cr_pd *p); /* a history of 50 steps with masks, features, price, label */
 void cr_pd_id_lines(cr_pd *p);  /* a label and ids, as many in every line */
 void cr_pd_lists(cr_pd *p);     /* drawn lists: label;user;items;place */
+void cr_pd_ad_tasks(cr_pd *p);  /* label, ids of a user, lists of ids, ids of an advertisement */
 void cr_pd_page(cr_pd *p);      /* clicks with their places on a page; item;category;place;label */
 
 /* ---- the models ---- */
@@ -258,6 +262,9 @@ cr_paddle_interval cr_pd_interval_sizes(cr_pd *p);
 cr_paddle_masked cr_pd_masked_sizes(cr_pd *p);
 /* cr_pd_list_sizes reads the sizes of listwise's lists, of which a dataset has so many. */
 cr_paddle_lists cr_pd_list_sizes(cr_pd *p, cr_pd_map dataset);
+/* cr_pd_task_sizes reads the sizes of metaheac's tasks. */
+cr_paddle_tasks cr_pd_task_sizes(cr_pd *p);
+void cr_pd_metaheac(cr_pd *p);
 void cr_pd_sign(cr_pd *p);
 void cr_pd_afm(cr_pd *p);
 void cr_pd_pnn(cr_pd *p);

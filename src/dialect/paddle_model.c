@@ -105,6 +105,7 @@ static const cr_pd_model models[] = {
     {"logistic_regression", cr_pd_feat, cr_pd_logistic_regression, idle_feat, "Adam", true, false},
     {"look_alike_recall", cr_pd_seeds, cr_pd_look_alike, idle_none, NULL, true, false},
     {"match_pyramid", cr_pd_texts, cr_pd_match_pyramid, idle_none, "Adam", false, false},
+    {"metaheac", cr_pd_ad_tasks, cr_pd_metaheac, idle_none, "Adam", false, false},
     {"mind", cr_pd_interests, cr_pd_mind, idle_none, "Adam", false, false},
     {"mmoe", cr_pd_census, cr_pd_mmoe, idle_tasks, "Adam", false, false},
     {"movie_rank", cr_pd_movies, cr_pd_movie_rank, idle_none, "Adam", false, true},
@@ -133,7 +134,7 @@ static const cr_pd_model models[] = {
 
 /* Models of PaddleRec that crank does not have. */
 static const char *const others[] = {"deeprec", "deepwalk", "dselect_k", "dsin", "iprec",
-                                     "kim",     "maml",     "metaheac",  "mhcn", NULL};
+                                     "kim",     "maml",     "mhcn",      NULL};
 
 static const char *next_model(const void *ctx, size_t i) {
     (void)ctx;
@@ -203,6 +204,7 @@ static const cr_pd_model *by_keys(const cr_pd *p) {
         {"fastformer", "pooler_type", "article_title_size"},
         {"naml", "neg_condidate_sample_size", "article_title_size"},
         {"dmr", "main_embedding_size", "cms_segid_size"},
+        {"metaheac", "local_lr", "num_expert"},
         {"tisas", "time_span", "maxlen"},
         {"bert4rec", "_voc_size", "_max_position_seq_len"},
         {"dpin", "max_item", "max_context"},

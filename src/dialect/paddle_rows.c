@@ -10,6 +10,8 @@
  *   fgcnn                a matrix in HDF5 files: the same
  *   bert4rec             lines with padding, candidates in a pickle: the same
  *   tisas                user, item, rating, time: the same, a line per user
+ *   metaheac             tasks that are drawn from a pickled frame: the same, an evaluation has a
+ *                        folder for each task
  *   ensfm                pairs of users and items in train.csv and test.csv: the same
  *   listwise             drawn lists, without data: <save_checkpoint_path>/rows/train and, for an
  *                        evaluation, rows/test beside the epochs
@@ -38,7 +40,9 @@ cr_paddle_rows cr_pd_rows(cr_pd *p, bool infer) {
     if (has(p, "_voc_size", "_max_position_seq_len")) r.kind = CR_ROWS_MASKED;
     if (has(p, "time_span", "maxlen")) r.kind = CR_ROWS_INTERVALS;
     if (has(p, "negative_weight", "mf_dim")) r.kind = CR_ROWS_USERS;
+    if (has(p, "local_lr", "num_expert")) r.kind = CR_ROWS_TASKS;
     if (r.kind == CR_ROWS_AS_THEY_ARE) return r;
+    if (r.kind == CR_ROWS_TASKS) r.tasks = cr_pd_task_sizes(p);
     if (r.kind == CR_ROWS_INTERVALS) r.interval = cr_pd_interval_sizes(p);
     if (r.kind == CR_ROWS_MASKED) r.masked = cr_pd_masked_sizes(p);
     if (r.kind == CR_ROWS_NEWS) r.news = cr_pd_news_sizes(p);

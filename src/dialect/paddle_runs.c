@@ -205,6 +205,8 @@ static void new_run(cr_pd *p, bool infer, cr_paddle_run *r) {
     r->accuracy = p->hyper.map && cr_conf_find(p->hyper.map, "bot_layer_sizes") != NULL;
     r->by_place = p->hyper.map && cr_conf_find(p->hyper.map, "max_context") != NULL;
     r->capitals = p->hyper.map && cr_conf_find(p->hyper.map, "l0_para") != NULL;
+    r->ad_tasks = p->hyper.map && cr_conf_find(p->hyper.map, "local_lr") != NULL;
+    r->capitals |= r->ad_tasks;
     r->only_auc = r->task_first || (p->hyper.map && cr_conf_find(p->hyper.map, "counterfactual_w"));
     const char *dir_of = cr_path_dir(&p->doc->arena, p->path);
     const char *dict = cr_conf_find_text(p->runner.map, "word_id_dict_path");

@@ -162,18 +162,29 @@ static void add_target(cr_updater *u, int from, cr_sink sink, const cr_table *t,
     make_room(u, (some + parts) * t->D, sink.scratch);
 }
 
-int cr_updater_add(cr_updater *u, cr_table *t, const cr_use *uses, int n_uses) {
+static void add_source(cr_updater *u, const cr_table *t, const cr_use *uses, int n_uses) {
     u->sources = longer(u->sources, u->n_sources, &u->cap_sources, sizeof(source));
     source *s = &u->sources[u->n_sources];
     const cr_optim_conf *oc = t->optim_conf;
-    const cr_owner *o = t->owner;
-    /* a batch without other holders goes to the owner's sink, wherever the rows lie */
-    const cr_placing *placing = o && u->meet ? o->placing : NULL;
-    CR_ASSERT(!o || placing || o->sink.take);
     *s = (source){.group = find_group(u, uses, n_uses)};
     float clip = oc && oc->gradient_clipping ? (float)oc->max_gradient : 0;
     cr_reduce_init(&s->reduce, t->D, clip, uses, n_uses);
     make_room(u, (1 + u->lanes->n) * t->D, 0); /* for the parts of one id */
+}
+
+int cr_updater_add_to(cr_updater *u, cr_table *t, const cr_use *uses, int n_uses, cr_sink sink) {
+    CR_ASSERT(!t->owner && !u->meet);
+    add_source(u, t, uses, n_uses);
+    add_target(u, u->n_sources, sink, t, true);
+    return u->n_sources++;
+}
+
+int cr_updater_add(cr_updater *u, cr_table *t, const cr_use *uses, int n_uses) {
+    const cr_owner *o = t->owner;
+    /* a batch without other holders goes to the owner's sink, wherever the rows lie */
+    const cr_placing *placing = o && u->meet ? o->placing : NULL;
+    CR_ASSERT(!o || placing || o->sink.take);
+    add_source(u, t, uses, n_uses);
     if (u->meet) {
         int n = cr_row_meet_add(u->meet, o && !placing ? 0 : t->n_rows, t->D, placing);
         CR_ASSERT(n == (placing ? o->n_held : 1));

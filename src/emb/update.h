@@ -25,6 +25,10 @@ void cr_updater_free(cr_updater *u);
  * gradients go to the sink of its owner, or to the holders of its shards; a table without an owner
  * is updated in its memory. */
 int cr_updater_add(cr_updater *u, cr_table *t, const cr_use *uses, int n_uses);
+/* cr_updater_add_to is the same with a sink of the caller's, for a table without an owner and an
+ * updater that has the whole batch. The id of the rows that the sink gets points into the ids of
+ * cr_updater_ids. */
+int cr_updater_add_to(cr_updater *u, cr_table *t, const cr_use *uses, int n_uses, cr_sink sink);
 /* cr_updater_set_grad: the gradient of use k of table t now lies elsewhere. */
 void cr_updater_set_grad(cr_updater *u, int t, int k, const float *grad);
 /* cr_updater_group sorts the ids of a batch, which must be in range. It allocates only when a batch

@@ -99,6 +99,9 @@ static const cr_field train_fields[] = {
            "train day by day, in the place of train_input_path and num_epochs"),
     CR_STR(cr_train_conf, warmup_model_path, NULL, CR_F_OURS | CR_F_PATH,
            "folder of a text model (a base, or a checkpoint of daily) that a new run starts from"),
+    CR_MSG(cr_train_conf, inner_loop, &cr_inner_msg, CR_F_OURS,
+           "meta-learning: a batch is tasks, and a step learns weights that a few inner steps fit "
+           "to a task"),
     CR_END,
 };
 
@@ -222,6 +225,9 @@ static const cr_field eval_fields[] = {
         cr_eval_conf, early_stopping_patience, 0, 0, CR_U32_MAX, CR_F_OURS,
         "training ends after this many evaluations in a row that are not better than the best one, "
         "compared by export_config.best_exporter_metric (not set: the first AUC); 0: never"),
+    CR_MSG(cr_eval_conf, inner_loop, &cr_inner_msg, CR_F_OURS,
+           "the weights are fitted to each task before it is tested; eval_input_path is a folder "
+           "with a folder for each task"),
     CR_END,
 };
 static void eval_check(const void *self, cr_diag *diag) {

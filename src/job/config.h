@@ -73,6 +73,15 @@ const char *cr_daily_folder(const cr_daily_conf *c, int64_t k, int64_t i, cr_are
 bool cr_daily_checkpoint(const cr_daily_conf *c, int64_t done);
 int64_t cr_day_after(int64_t day);
 
+/* Meta-learning by inner steps (docs/design/inner.md): see inner.c. */
+typedef struct cr_inner_conf {
+    cr_conf_base base;
+    int64_t support_rows, query_rows; /* rows of a task in a training batch; 0 in eval_config */
+    int64_t steps;                    /* passes over the support rows of a task */
+    cr_choice optimizer;              /* rule of the inner steps, for tables, too */
+} cr_inner_conf;
+extern const cr_msg cr_inner_msg;
+
 typedef struct cr_train_conf {
     cr_conf_base base;
     cr_sparse_optim_conf *sparse_optimizer;
@@ -110,6 +119,7 @@ typedef struct cr_train_conf {
     cr_servers_conf *servers;                 /* NULL: not given */
     cr_daily_conf *daily;                     /* NULL: not given; else its passes are the epochs */
     const char *warmup_model_path;
+    cr_inner_conf *inner_loop; /* NULL: plain steps */
 } cr_train_conf;
 
 typedef struct cr_eval_conf {
@@ -118,6 +128,7 @@ typedef struct cr_eval_conf {
     int64_t log_step_count_steps;
     bool use_dense_ema;              /* valid only if it is given (cr_conf_has) */
     int64_t early_stopping_patience; /* crank only: evaluations; 0: off */
+    cr_inner_conf *inner_loop;       /* crank only; NULL: the weights are evaluated as they are */
 } cr_eval_conf;
 
 typedef struct cr_export_conf {
@@ -168,7 +179,7 @@ typedef struct cr_config_opts {
     const char *asset_dir;
     const char *const *set; /* n_set assignments a.b[0].c=v */
     int n_set;
-    int n_env; /* the first so many of them are FLAGS_... of the environment */
+    int n_env;                /* the first so many of them are FLAGS_... of the environment */
     const char *const *tries; /* n_tries more of them, behind those; messages name --try */
     int n_tries;
     cr_dialect_opts dialect;      /* how a config of another program is read */

@@ -134,6 +134,10 @@ bool cr_job_is_sgd(const cr_job *j);
 void cr_job_check_servers(const cr_job *j, cr_diag *diag);
 /* cr_job_check_ctr reports settings that do not go with tables that have a CTR accessor. */
 void cr_job_check_ctr(const cr_job *j, cr_diag *diag);
+/* cr_job_check_inner reports settings that do not go with inner_loop. cr_job_eval_files returns the
+ * files whose rows an evaluation tests: eval paths, or the query rows of all tasks. */
+void cr_job_check_inner(const cr_job *j, cr_diag *diag);
+const char *cr_job_eval_files(const cr_job *j, const char *paths, cr_arena *a);
 /* cr_job_needs says which parts of a checkpoint an evaluation, export or prediction reads. Averages
  * lie with the optimizer state. */
 cr_ckpt_need cr_job_needs(const cr_job *j);

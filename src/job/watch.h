@@ -31,6 +31,7 @@ typedef struct cr_stepped {
     /* evaluation: the scores of the rows, `stride` apart and `width` wide; NULL: none */
     const float *pred;
     int64_t width, stride;
+    const char *task; /* evaluation by tasks: its name; the metrics are those of the task */
 } cr_stepped;
 typedef struct cr_watch {
     void (*progress)(void *ctx, const cr_progress *p);

@@ -560,7 +560,8 @@ void cr_model_fill(cr_model *m, uint64_t seed, cr_pool *pool) {
     cr_model_rest_rows(m);
 }
 
-cr_updater *cr_model_updater(cr_model *m, const cr_work *w, cr_pool *pool) {
+cr_updater *cr_model_updater_to(cr_model *m, const cr_work *w, cr_pool *pool,
+                                cr_sink (*sink)(void *ctx, int table), void *ctx) {
     const cr_plan *plan = cr_work_plan(w);
     cr_updater *u = cr_updater_new(cr_plan_lanes(plan), pool);
     for (int i = 0; i < m->n_tables; i++) {
@@ -581,8 +582,14 @@ cr_updater *cr_model_updater(cr_model *m, const cr_work *w, cr_pool *pool) {
                                  .shared = seq ? NULL : cr_lookup_shared(w, node, t->uses[k].piece),
                                  .seq = seq ? 1 + node->axis : 0};
         }
-        if (n > 0 && t->table.trainable && t->table.optim)
+        if (n > 0 && t->table.trainable && sink)
+            t->updater = cr_updater_add_to(u, &t->table, uses, n, sink(ctx, i));
+        else if (n > 0 && t->table.trainable && t->table.optim)
             t->updater = cr_updater_add(u, &t->table, uses, n);
     }
     return u;
+}
+
+cr_updater *cr_model_updater(cr_model *m, const cr_work *w, cr_pool *pool) {
+    return cr_model_updater_to(m, w, pool, NULL, NULL);
 }

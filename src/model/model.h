@@ -272,6 +272,10 @@ int cr_model_feature_slot(const cr_model *m, int slot);
 int cr_model_check_ops(const cr_model *m, cr_diag *diag);
 /* cr_model_updater registers all trainable tables that get a gradient in w, whose plan trains. */
 cr_updater *cr_model_updater(cr_model *m, const cr_work *w, cr_pool *pool);
+/* cr_model_updater_to gives the gradients to sinks of the caller's, one for each table by its
+ * number; tables then need no rule of their own. */
+cr_updater *cr_model_updater_to(cr_model *m, const cr_work *w, cr_pool *pool,
+                                cr_sink (*sink)(void *ctx, int table), void *ctx);
 
 /* ---- for model types ---- */
 

@@ -57,6 +57,8 @@ static cr_code open_job(evaluation *e) {
                       .threads = o->threads,
                       .with_labels = true};
     CR_TRY(cr_job_open(&e->j, &jo, e->diag));
+    cr_job_check_inner(&e->j, e->diag);
+    CR_TRY(cr_diag_code(e->diag));
     if (cr_job_eval_paths(&e->j)) return CR_OK;
     return cr_diag_err(
         e->diag,
@@ -70,6 +72,12 @@ static cr_code restore(evaluation *e) {
     cr_err err;
     cr_job *j = &e->j;
     e->dir = result_dir(j, e->exported);
+    if (e->exported && j->root->eval_config->inner_loop)
+        return cr_diag_err(e->diag,
+                           &(cr_err){.code = CR_EUSAGE,
+                                     .msg = "eval_config.inner_loop fits the weights to tasks, and "
+                                            "those of an export are read only; name the config "
+                                            "and a checkpoint"});
     if ((cr_job_is_first(j) &&
          result_file(e->dir, e->o->eval_result_filename, e->arena, &e->result, &err) != CR_OK) ||
         cr_job_map(j, e->path, &err) != CR_OK)

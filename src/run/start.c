@@ -142,6 +142,7 @@ cr_code cr_loop_may_start(loop *l) {
     cr_job_check_servers(&l->j, l->diag);
     cr_loop_check_dump(l);
     cr_job_check_ctr(&l->j, l->diag);
+    cr_job_check_inner(&l->j, l->diag);
     return cr_diag_code(l->diag);
 }
 
@@ -196,6 +197,12 @@ static cr_code find_save_every(loop *l) {
     return CR_ECONF;
 }
 
+/* The metrics of meta-learning see the query rows of each task. */
+static cr_code see_task(void *ctx, const cr_batch *query, cr_err *err) {
+    loop *l = ctx;
+    return cr_train_metrics_step(l->tm, l->t, query, err);
+}
+
 cr_code cr_loop_start(loop *l) {
     cr_err err;
     if (cr_job_eval_paths(&l->j)) cr_job_check_best(&l->j, l->diag);
@@ -206,6 +213,7 @@ cr_code cr_loop_start(loop *l) {
         cr_train_metrics_new(&l->tm, &l->j, cr_trainer_lanes(l->t), &err) != CR_OK ||
         (cr_job_eval_paths(&l->j) && cr_evaluator_new(&l->ev, &l->j, &err) != CR_OK))
         return cr_diag_err(l->diag, &err);
+    (void)cr_trainer_watch_tasks(l->t, see_task, l);
     if (l->resume) { /* its sessions are wanted before any data is opened */
         cr_ckpt_state s;
         if (cr_ckpt_read_state(&l->j.cfg.arena, l->resume, &s, NULL) == CR_OK)

@@ -483,6 +483,7 @@ static void check_job(report *r, const cr_check_opts *o, cr_folder kind, cr_buf 
     const char *train =
         daily ? cr_daily_folder(daily, 0, 0, &r->j.cfg.arena) : root->train_input_path;
     cr_job_check_ctr(&r->j, diag);
+    cr_job_check_inner(&r->j, diag);
     if (!*train)
         cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, CR_NOWHERE,
                     "train_input_path is not set: the data was not looked at");
@@ -495,7 +496,7 @@ static void check_job(report *r, const cr_check_opts *o, cr_folder kind, cr_buf 
                                               .key = "train_input_path",
                                               .paths = train,
                                               .side = CR_TRAIN_ROWS};
-    const char *eval = cr_job_eval_paths(&r->j);
+    const char *eval = cr_job_eval_files(&r->j, cr_job_eval_paths(&r->j), &r->j.cfg.arena);
     if (eval && has_data(r, kind, eval))
         r->samples[r->n_samples++] = (sample){.name = "eval",
                                               .key = cr_job_eval_key(&r->j),

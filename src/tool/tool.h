@@ -187,8 +187,8 @@ CR_CHECKED cr_code cr_news_rows(const char *raw_dir, const char *out_dir, const 
 CR_CHECKED cr_code cr_list_rows(const char *out_dir, const char *name, const cr_paddle_lists *o,
                                 int64_t *rows, cr_err *err);
 
-/* cr_masked_rows writes a row for each session of a folder, with its masked places and, where a file
- * has them, its candidates (masked_rows.c), to out_dir/rows.txt. */
+/* cr_masked_rows writes a row for each session of a folder, with its masked places and, where a
+ * file has them, its candidates (masked_rows.c), to out_dir/rows.txt. */
 CR_CHECKED cr_code cr_masked_rows(const char *raw_dir, const char *out_dir,
                                   const cr_paddle_masked *o, int64_t *rows, cr_err *err);
 
@@ -197,6 +197,17 @@ CR_CHECKED cr_code cr_masked_rows(const char *raw_dir, const char *out_dir,
 CR_CHECKED cr_code cr_interval_rows(const char *raw_dir, const char *out_dir,
                                     const cr_paddle_interval *o, bool infer, int64_t *rows,
                                     cr_err *err);
+
+/* cr_task_rows_train draws tasks from the first pickled frame of a folder (task_rows.c) and writes
+ * their rows to files of out_dir. cr_task_rows_test writes all tasks of the first frame, each to a
+ * folder of its own with the folders support and query; the query rows are those of the second
+ * frame. */
+CR_CHECKED cr_code cr_task_rows_train(const char *raw_dir, const char *out_dir,
+                                      const cr_paddle_tasks *o, int64_t *rows, int64_t *tasks,
+                                      cr_err *err);
+CR_CHECKED cr_code cr_task_rows_test(const char *raw_dir, const char *out_dir,
+                                     const cr_paddle_tasks *o, int64_t *rows, int64_t *tasks,
+                                     cr_err *err);
 
 /* cr_matrix_rows writes the rows of the HDF5 files of a folder, matrices of an id for each of
  * `fields` fields and the label, to out_dir/rows.txt, labels in front. */

@@ -253,6 +253,12 @@ void cr_dense_apply(dense_side *d, cr_pool *pool, cr_adjust a, bool first) {
     if (first) cr_dense_begin_ema(d);
 }
 
+void cr_dense_apply_given(dense_side *d, cr_pool *pool, const float *grads, bool first) {
+    d->given = grads;
+    cr_dense_apply(d, pool, (cr_adjust){1, 1, 0}, first);
+    d->given = NULL;
+}
+
 void cr_dense_take(dense_side *d, cr_pool *pool, const float *grads) {
     d->adjust = (cr_adjust){1, 1, 0};
     d->given = grads;

@@ -2,6 +2,9 @@
  * evaluate.c - computes the metrics of the weights in memory over a data set. Losses are reported
  * as metrics too: each is the mean over all rows (weighted if the data has sample weights), so it
  * does not depend on the batch size.
+ *
+ * With eval_config.inner_loop the data is tasks (tasks.h): the weights are fitted to each task
+ * before its query rows are computed, and put back afterwards.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +16,7 @@
 #include "base/stop.h"
 #include "job/counts.h"
 #include "train/evaluate.h"
+#include "train/tasks.h"
 #include "train/train_int.h"
 
 struct cr_evaluator {
@@ -28,6 +32,9 @@ struct cr_evaluator {
     int64_t *key;
     cr_all_rows *all;  /* for metrics that need the rows of a batch together */
     cr_file_ids files; /* the identity of the data files when they were first read */
+    cr_fast *fast;     /* fits the weights to a task; NULL: there are no tasks */
+    cr_metric **task;  /* with tasks: the metrics of the task under way; n_task of them exist */
+    int n_task;
 };
 
 cr_code cr_evaluator_new(cr_evaluator **out, cr_job *j, cr_err *err) {
@@ -65,6 +72,14 @@ cr_code cr_evaluator_new(cr_evaluator **out, cr_job *j, cr_err *err) {
         code = m->type->new_(&e->metrics[i], m->conf, m->K, err);
         if (code == CR_OK) e->n_metrics++;
     }
+    const cr_inner_conf *loop = j->root->eval_config->inner_loop;
+    if (code == CR_OK && loop) code = cr_fast_new(&e->fast, j, loop, e->batch, false, err);
+    e->task = cr_alloc((size_t)(j->model->n_metrics + 1) * sizeof(*e->task), "metrics");
+    for (int i = 0; code == CR_OK && e->fast && i < j->model->n_metrics; i++) {
+        const cr_model_metric *m = &j->model->metrics[i];
+        code = m->type->new_(&e->task[i], m->conf, m->K, err);
+        if (code == CR_OK) e->n_task++;
+    }
     if (code != CR_OK) {
         cr_evaluator_free(e);
         return code;
@@ -77,7 +92,11 @@ void cr_evaluator_free(cr_evaluator *e) {
     if (!e) return;
     for (int i = 0; i < e->n_metrics; i++)
         e->j->model->metrics[i].type->free_(e->metrics[i]);
+    for (int i = 0; i < e->n_task; i++)
+        e->j->model->metrics[i].type->free_(e->task[i]);
     cr_free(e->metrics);
+    cr_free(e->task);
+    cr_fast_free(e->fast);
     cr_free(e->group);
     cr_free(e->pred);
     cr_free(e->label);
@@ -158,6 +177,8 @@ static cr_code add_batch(cr_evaluator *e, const cr_batch *b, cr_mean *losses, cr
         take_masked(e, &rows);
         if (code == CR_OK && rows.in.n_rows > 0)
             code = mm->type->update(e->metrics[i], &rows.in, err);
+        if (code == CR_OK && e->fast && rows.in.n_rows > 0)
+            code = mm->type->update(e->task[i], &rows.in, err);
     }
     return code;
 }
@@ -292,7 +313,7 @@ static cr_code no_rows(const cr_job *j, const char *paths, cr_err *err) {
 
 cr_code cr_evaluator_probe(cr_evaluator *e, const char *paths, cr_diag *diag) {
     cr_loader *l;
-    cr_job_data d = {.paths = paths,
+    cr_job_data d = {.paths = cr_job_eval_files(e->j, paths, &e->j->cfg.arena),
                      .key = cr_job_eval_key(e->j),
                      .side = CR_EVAL_ROWS,
                      .batch_size = e->batch,
@@ -335,11 +356,11 @@ static int by_name(const void *a, const void *b) {
     return strcmp(((const cr_metric_result *)a)->name, ((const cr_metric_result *)b)->name);
 }
 
-/* Metric k of the rows so far, for those who watch. */
+/* Metric k of the rows so far, or of the task under way, for those who watch. */
 static const char *metric_of(void *of, int k, double *value) {
     const cr_evaluator *e = of;
     if (k >= e->n_metrics) return NULL;
-    *value = e->j->model->metrics[k].type->value(e->metrics[k]);
+    *value = e->j->model->metrics[k].type->value(e->fast ? e->task[k] : e->metrics[k]);
     return e->j->model->metrics[k].name;
 }
 
@@ -384,13 +405,65 @@ static cr_code open_data(cr_evaluator *e, const cr_job_data *d, cr_loader **l, c
     return code;
 }
 
-cr_code cr_evaluator_run(cr_evaluator *e, const cr_eval_run *r, cr_eval_result *res,
-                         cr_arena *names, cr_diag *diag) {
+/* What an evaluation has done so far. */
+typedef struct progress {
+    const cr_eval_run *r;
+    cr_eval_result *res;
+    cr_mean *losses;
+    double t0, logged;
+    int64_t steps, seen;   /* seen: rows of all ranks */
+    cr_code other;         /* the result of other work */
+    double waited, wait_s; /* for data: in loaders before, and so far */
+} progress;
+
+/* One more batch, or one more task, is done. */
+static void step_done(progress *p, const cr_model *m) {
+    const cr_eval_run *r = p->r;
+    p->steps++;
+    double now = cr_now();
+    if (r->log_every > 0 && p->steps % r->log_every == 0 && now - p->logged >= 1) {
+        CR_INFO("%s: %lldit [%.2fit/s]", r->title, (long long)p->steps,
+                (double)p->steps / (now - p->t0));
+        p->logged = now;
+    }
+    if (r->watch && r->watch->progress)
+        r->watch->progress(r->watch->ctx,
+                           &(cr_progress){.stage = "eval",
+                                          .step = p->steps,
+                                          .n_steps = r->max_steps,
+                                          .rows = p->seen,
+                                          .rows_per_s = (double)p->seen / (now - p->t0),
+                                          .loss = total_loss(m, p->losses),
+                                          .seconds_left = -1});
+}
+
+/* Computes one batch, which may be NULL at the end of the data. */
+static cr_code one_batch(cr_evaluator *e, cr_loader *l, progress *p, bool *done, cr_err *err) {
     const cr_model *m = e->j->model;
-    memset(res, 0, sizeof(*res));
-    for (int i = 0; i < m->n_metrics; i++)
-        m->metrics[i].type->reset(e->metrics[i]);
-    cr_mean *losses = CR_NEW_N(names, cr_mean, m->n_losses + 1);
+    const cr_eval_run *r = p->r;
+    cr_batch *b;
+    cr_code code = cr_loader_next(l, &b, done, err);
+    if (code == CR_OK && b && e->j->meet) code = cr_model_check_batch(m, b, err);
+    if ((code = agree(e->j, code, err)) != CR_OK || !b) return code;
+    cr_kill_point("batch");
+    code = add_batch(e, b, p->losses, err);
+    cr_loader_stats stats;
+    cr_loader_get_stats(l, &stats);
+    p->wait_s = p->waited + stats.wait_s;
+    if (code == CR_OK && r->watch && r->watch->evaluated && !e->fast)
+        tell_batch(e, r, b, p->steps, total_loss(m, p->losses), p->wait_s);
+    p->res->rows += b->n_rows;
+    p->seen += e->j->meet ? b->global_rows : b->n_rows;
+    cr_loader_release(l, b);
+    if ((code = agree(e->j, code, err)) != CR_OK) return code;
+    if (r->between && (p->other = r->between(r->ctx)) != CR_OK) return p->other;
+    if (!e->fast) step_done(p, m);
+    return CR_OK;
+}
+
+/* The data is rows. */
+static cr_code all_batches(cr_evaluator *e, progress *p, cr_err *err, cr_diag *diag) {
+    const cr_eval_run *r = p->r;
     cr_loader *l;
     cr_job_data d = {.paths = r->paths,
                      .key = cr_job_eval_key(e->j),
@@ -400,52 +473,82 @@ cr_code cr_evaluator_run(cr_evaluator *e, const cr_eval_run *r, cr_eval_result *
                      .n_epochs = 1,
                      .once = r->once,
                      .ids = &e->files};
-    cr_err err;
-    CR_TRY(open_data(e, &d, &l, diag));
-    cr_code code = CR_OK, other = CR_OK; /* other: the result of other work */
-    double t0 = cr_now(), logged = t0;
-    int64_t steps = 0, seen = 0; /* seen: rows of all ranks */
-    cr_plan_pack(e->plan, e->j->pool);
-    for (bool done = false; !done && (r->max_steps == 0 || steps < r->max_steps);) {
-        cr_batch *b;
-        code = cr_loader_next(l, &b, &done, &err);
-        if (code == CR_OK && b && e->j->meet) code = cr_model_check_batch(m, b, &err);
-        if ((code = agree(e->j, code, &err)) != CR_OK) break;
-        if (!b) continue;
-        cr_kill_point("batch");
-        code = add_batch(e, b, losses, &err);
-        if (code == CR_OK && r->watch && r->watch->evaluated) {
-            cr_loader_stats stats;
-            cr_loader_get_stats(l, &stats);
-            tell_batch(e, r, b, steps, total_loss(m, losses), stats.wait_s);
-        }
-        res->rows += b->n_rows;
-        seen += e->j->meet ? b->global_rows : b->n_rows;
-        cr_loader_release(l, b);
-        if ((code = agree(e->j, code, &err)) != CR_OK) break;
-        if (r->between && (other = r->between(r->ctx)) != CR_OK) break;
-        steps++;
-        double now = cr_now();
-        if (r->log_every > 0 && steps % r->log_every == 0 && now - logged >= 1) {
-            CR_INFO("%s: %lldit [%.2fit/s]", r->title, (long long)steps,
-                    (double)steps / (now - t0));
-            logged = now;
-        }
-        if (r->watch && r->watch->progress)
-            r->watch->progress(r->watch->ctx,
-                               &(cr_progress){.stage = "eval",
-                                              .step = steps,
-                                              .n_steps = r->max_steps,
-                                              .rows = seen,
-                                              .rows_per_s = (double)seen / (now - t0),
-                                              .loss = total_loss(m, losses),
-                                              .seconds_left = -1});
+    cr_code code = open_data(e, &d, &l, diag);
+    if (code != CR_OK) {
+        p->other = code;
+        return code;
     }
-    bool failed = other != CR_OK || (code != CR_OK && code != CR_ESTOP);
+    cr_plan_pack(e->plan, e->j->pool);
+    for (bool done = false;
+         code == CR_OK && !done && (r->max_steps == 0 || p->steps < r->max_steps);)
+        code = one_batch(e, l, p, &done, err);
+    bool failed = p->other != CR_OK || (code != CR_OK && code != CR_ESTOP);
     if (r->counter && failed) r->counter->meet = NULL;
     if (r->counter) (void)cr_counter_take(r->counter, l, -1, -1);
     cr_loader_free(l);
-    CR_TRY(other);
+    return code;
+}
+
+/* Fits the weights to a task and computes its query rows. */
+static cr_code one_task(cr_evaluator *e, const char *name, progress *p, cr_err *err,
+                        cr_diag *diag) {
+    const cr_model *m = e->j->model;
+    cr_loader *l = NULL;
+    int64_t rows = p->res->rows;
+    for (int i = 0; i < m->n_metrics; i++)
+        m->metrics[i].type->reset(e->task[i]);
+    cr_code code = p->other =
+        cr_task_fit(e->fast, e->j, cr_task_rows(e->j, p->r->paths, name, "support", e->batch),
+                    diag);
+    cr_job_data d = cr_task_rows(e->j, p->r->paths, name, "query", e->batch);
+    if (code == CR_OK) code = p->other = cr_job_loader(e->j, &d, &l, diag);
+    if (code == CR_OK) cr_plan_pack(e->plan, e->j->pool);
+    for (bool done = false; code == CR_OK && !done;)
+        code = one_batch(e, l, p, &done, err);
+    if (l) cr_loader_free(l);
+    p->waited = p->wait_s;
+    if (code != CR_OK) return code;
+    if (p->r->watch && p->r->watch->evaluated)
+        p->r->watch->evaluated(p->r->watch->ctx, &(cr_stepped){.batch = p->steps,
+                                                               .rows = p->res->rows - rows,
+                                                               .loss = total_loss(m, p->losses),
+                                                               .wait_s = p->wait_s,
+                                                               .metric = metric_of,
+                                                               .of = e,
+                                                               .task = name});
+    step_done(p, m);
+    return CR_OK;
+}
+
+/* The data is tasks. */
+static cr_code all_tasks(cr_evaluator *e, progress *p, cr_err *err, cr_diag *diag) {
+    char **names;
+    size_t n;
+    cr_arena a;
+    cr_arena_init(&a, 0);
+    cr_code code = cr_tasks_list(e->j, p->r->paths, &a, &names, &n, err);
+    for (size_t i = 0;
+         code == CR_OK && i < n && (p->r->max_steps == 0 || p->steps < p->r->max_steps); i++) {
+        cr_fast_begin(e->fast);
+        code = one_task(e, names[i], p, err, diag);
+        cr_fast_end(e->fast, true);
+    }
+    cr_arena_clear(&a);
+    return code;
+}
+
+cr_code cr_evaluator_run(cr_evaluator *e, const cr_eval_run *r, cr_eval_result *res,
+                         cr_arena *names, cr_diag *diag) {
+    const cr_model *m = e->j->model;
+    memset(res, 0, sizeof(*res));
+    for (int i = 0; i < m->n_metrics; i++)
+        m->metrics[i].type->reset(e->metrics[i]);
+    cr_err err;
+    progress p = {.r = r, .res = res, .losses = CR_NEW_N(names, cr_mean, m->n_losses + 1)};
+    p.t0 = p.logged = cr_now();
+    cr_code code = e->fast ? all_tasks(e, &p, &err, diag) : all_batches(e, &p, &err, diag);
+    CR_TRY(p.other); /* it was reported */
+    cr_mean *losses = p.losses;
     if (code == CR_OK) code = merge_seen(e, losses, &res->rows, names, &err);
     if (code == CR_OK && res->rows == 0) code = no_rows(e->j, r->paths, &err);
     if (code != CR_OK) return cr_diag_err(diag, &err);

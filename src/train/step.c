@@ -13,6 +13,7 @@
 #include "base/kill_point.h"
 #include "base/log.h"
 #include "train/delta.h"
+#include "train/fast.h"
 #include "train/train_int.h"
 
 /* A scale this low means that the loss itself is broken. */
@@ -35,6 +36,8 @@ struct cr_trainer {
     cr_ps *ps;       /* NULL: every step is one of all holders */
     cr_delta *delta; /* NULL: no dumps */
     pareto *pareto;  /* NULL: losses are added as they are */
+    inner *inner;    /* NULL: plain steps */
+    inner_seen seen; /* with inner: see cr_trainer_watch_tasks */
     cr_clip_type clip;
     double norm_type;
     float max_gradient;
@@ -82,8 +85,14 @@ cr_code cr_trainer_new(cr_trainer **out, cr_job *j, cr_err *err) {
     t->j = j;
     t->m = j->model;
     cr_plan_opts po = plan_opts(j);
-    cr_code code = cr_plan_new(&t->plan, &po, err);
-    if (code == CR_OK) code = cr_model_work_new(&t->w, t->m, t->plan, j->pool, err);
+    cr_code code = CR_OK;
+    if (tc->inner_loop) {
+        code = cr_inner_new(&t->inner, j, err);
+        if (code == CR_OK) t->w = cr_fast_work(cr_inner_fast(t->inner));
+    } else {
+        code = cr_plan_new(&t->plan, &po, err);
+        if (code == CR_OK) code = cr_model_work_new(&t->w, t->m, t->plan, j->pool, err);
+    }
     if (code == CR_OK) code = cr_model_work_new(&t->next, t->m, NULL, NULL, err);
     if (code == CR_OK) code = cr_dense_new(&t->dense, j, t->w->w, err);
     if (code == CR_OK) code = cr_pareto_new(&t->pareto, j, t->w, err);
@@ -96,8 +105,10 @@ cr_code cr_trainer_new(cr_trainer **out, cr_job *j, cr_err *err) {
         return code;
     }
     if (t->ps) cr_ps_sinks(t->ps);
-    t->up = cr_model_updater(t->m, t->w->w, j->pool);
-    t->w->grouped = cr_updater_groups(t->up);
+    if (!t->inner) {
+        t->up = cr_model_updater(t->m, t->w->w, j->pool);
+        t->w->grouped = cr_updater_groups(t->up);
+    }
     t->clip = cr_grad_clip(tc->grad_clipping);
     t->norm_type = 2;
     if (t->clip != CR_CLIP_NONE) {
@@ -129,7 +140,8 @@ void cr_trainer_free(cr_trainer *t) {
     cr_updater_free(t->up);
     cr_dense_free(t->dense);
     cr_pareto_free(t->pareto);
-    cr_model_work_free(t->w);
+    if (!t->inner) cr_model_work_free(t->w);
+    cr_inner_free(t->inner);
     cr_model_work_free(t->next);
     cr_plan_free(t->plan);
     cr_arena_clear(&t->arena);
@@ -334,7 +346,41 @@ static cr_code run_model(cr_trainer *t, const cr_batch *b, cr_run *run, cr_err *
     return cr_model_run(t->w, b, run, err);
 }
 
+/* A step of meta-learning: the gradients of all tasks, then one update. */
+static cr_code inner_step(cr_trainer *t, const cr_batch *b, int64_t step, cr_err *err) {
+    cr_trainer_state *c = &t->counters;
+    cr_pool *pool = t->j->pool;
+    double t0 = cr_now();
+    CR_TRY(cr_inner_step(t->inner, b, step, t->seen, err));
+    CR_TRY(bad_loss(t, step, err));
+    double t1 = cr_now();
+    cr_pool_stage(pool, CR_STAGE_UPDATE);
+    cr_rules_step(&t->j->tables, c->sched_steps, c->sched_epochs, c->updates + 1);
+    cr_rules_step(&t->j->dense, c->sched_steps, c->sched_epochs, c->dense_updates + 1);
+    keep_rates(t);
+    const cr_fast *f = cr_inner_fast(t->inner);
+    cr_fast_apply_rows(cr_inner_fast(t->inner), t->j->tables.steps);
+    cr_dense_apply_given(t->dense, pool, cr_fast_dense_sums(f), c->averages == 0);
+    cr_pool_stage(pool, CR_STAGE_NONE);
+    c->updates++;
+    c->dense_updates++;
+    c->averages += t->averages;
+    c->sched_steps++;
+    cr_label_watch_step(&t->labels, b);
+    t->times.step += t1 - t0;
+    t->times.update += cr_now() - t1;
+    return CR_OK;
+}
+
+bool cr_trainer_watch_tasks(cr_trainer *t,
+                            cr_code (*fn)(void *ctx, const cr_batch *query, cr_err *err),
+                            void *ctx) {
+    t->seen = (inner_seen){fn, ctx};
+    return t->inner != NULL;
+}
+
 cr_code cr_trainer_step(cr_trainer *t, const cr_batch *b, int64_t step, cr_err *err) {
+    if (t->inner) return inner_step(t, b, step, err);
     double t0 = cr_now();
     /* workers of parameter servers are in steps of their own */
     const cr_meet *meet = t->ps ? NULL : t->j->meet;
@@ -385,6 +431,7 @@ cr_code cr_trainer_dump(cr_trainer *t, int64_t step, cr_err *err) {
 double cr_trainer_loss(const cr_trainer *t, int k) {
     double weight;
     if (t->pareto) return cr_pareto_loss(t->pareto, k, &weight);
+    if (t->inner) return cr_inner_loss(t->inner, k);
     return cr_work_whole(t->w->w, t->m->losses[k].mean, 0);
 }
 
@@ -399,7 +446,7 @@ double cr_trainer_total(const cr_trainer *t) {
 }
 
 cr_updater *cr_trainer_updater(const cr_trainer *t) {
-    return t->up;
+    return t->inner ? cr_fast_updater(cr_inner_fast(t->inner)) : t->up;
 }
 
 const float *cr_trainer_val(const cr_trainer *t, const cr_node *n) {
@@ -407,7 +454,7 @@ const float *cr_trainer_val(const cr_trainer *t, const cr_node *n) {
 }
 
 const cr_lanes *cr_trainer_lanes(const cr_trainer *t) {
-    return cr_plan_lanes(t->plan);
+    return cr_plan_lanes(cr_work_plan(t->w->w));
 }
 
 int cr_trainer_lrs(const cr_trainer *t, const double **lr) {
@@ -416,7 +463,12 @@ int cr_trainer_lrs(const cr_trainer *t, const double **lr) {
 }
 
 bool cr_trainer_grad(const cr_trainer *t, const cr_node *p, float *out) {
-    if (t->sliced || !p->trainable || !cr_plan_has_grad(t->plan, p)) return false;
+    if (t->sliced || !p->trainable || !cr_plan_has_grad(cr_work_plan(t->w->w), p)) return false;
+    if (t->inner) {
+        memcpy(out, cr_fast_dense_sums(cr_inner_fast(t->inner)) + p->offset,
+               (size_t)p->width * sizeof(float));
+        return true;
+    }
     cr_work_sum_grads(t->w->w, p->offset, p->width, out);
     for (int64_t i = 0; t->unscale != 1 && i < p->width; i++)
         out[i] *= t->unscale;

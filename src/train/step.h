@@ -50,6 +50,12 @@ int64_t cr_trainer_round_sent(const cr_trainer *t); /* bytes that all ranks have
 /* cr_trainer_dump (collective) writes the rows that changed since the last dump (delta.h), where
  * the config asks for it. */
 CR_CHECKED cr_code cr_trainer_dump(cr_trainer *t, int64_t step, cr_err *err);
+/* cr_trainer_watch_tasks: with inner_loop a step has several passes, one over the query rows of
+ * each task; fn is called behind each, when cr_trainer_val has its rows. false: the steps are plain
+ * ones. */
+bool cr_trainer_watch_tasks(cr_trainer *t,
+                            cr_code (*fn)(void *ctx, const cr_batch *query, cr_err *err),
+                            void *ctx);
 double cr_trainer_loss(const cr_trainer *t, int k); /* loss k of the last step */
 double cr_trainer_total(const cr_trainer *t);       /* all losses together, with their weights */
 cr_updater *cr_trainer_updater(const cr_trainer *t);

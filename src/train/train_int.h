@@ -26,6 +26,23 @@ double cr_pareto_loss(const pareto *p, int k, double *weight);
 /* Computes the weights of n tasks from the products of their gradients, gram (n, n). */
 void cr_pareto_solve(const double *gram, const double *least, int n, double *out);
 
+/* ---- inner.c: steps of meta-learning (docs/design/inner.md) ---- */
+typedef struct inner inner;
+CR_CHECKED cr_code cr_inner_new(inner **out, cr_job *j, cr_err *err);
+void cr_inner_free(inner *n);
+struct cr_fast *cr_inner_fast(const inner *n);
+/* cr_inner_step fits the weights to each task of a batch and adds up the gradients of its query
+ * rows, divided by the number of tasks; the weights are then as before. `seen` is called behind the
+ * pass over the query rows of each task. */
+typedef struct inner_seen {
+    cr_code (*fn)(void *ctx, const cr_batch *query, cr_err *err);
+    void *ctx;
+} inner_seen;
+CR_CHECKED cr_code cr_inner_step(inner *n, const cr_batch *b, int64_t step, inner_seen seen,
+                                 cr_err *err);
+/* Returns loss k of the last step: the mean over its tasks. */
+double cr_inner_loss(const inner *n, int k);
+
 /* ---- dense.c: dense parameters and their optimizer state ---- */
 typedef struct dense_side dense_side;
 CR_CHECKED cr_code cr_dense_new(dense_side **out, cr_job *j, const cr_work *w, cr_err *err);
@@ -42,6 +59,9 @@ void cr_dense_apply(dense_side *d, cr_pool *pool, cr_adjust a, bool first);
 /* cr_dense_take makes one step of this holder's slice from gradients that came from elsewhere;
  * nobody else hears of it before cr_dense_share (collective), which gives all slices to all. */
 void cr_dense_take(dense_side *d, cr_pool *pool, const float *grads);
+/* cr_dense_apply_given does what cr_dense_apply does, from gradients at their places of the block,
+ * in a process that has all of it. */
+void cr_dense_apply_given(dense_side *d, cr_pool *pool, const float *grads, bool first);
 void cr_dense_share(dense_side *d);
 /* cr_dense_grads writes the gradients of a batch that this process has alone, at their places of
  * the parameter block. */

@@ -23,13 +23,14 @@ from paddle_graph import CASES as GRAPHS
 from paddle_interval import CASES as INTERVALS
 from paddle_lists import CASES as LISTS
 from paddle_masked import CASES as MASKED
+from paddle_meta import CASES as META, meta_step
 from paddle_nets import CASES as MATCHED
 from paddle_news import CASES as NEWS
 from paddle_rank import CASES as RANKED
 from paddle_steps import CASES as STEPPED
 from paddle_tasks import CASES as TASKS
 
-CASES = {**ATTENDED, **GRAPHS, **INTERVALS, **LISTS, **MASKED, **MATCHED, **NEWS, **RANKED, **STEPPED, **TASKS}
+CASES = {**ATTENDED, **GRAPHS, **INTERVALS, **LISTS, **MASKED, **META, **MATCHED, **NEWS, **RANKED, **STEPPED, **TASKS}
 B, STEPS = 16, 10
 OPTIMIZERS = dict(SGD=torch.optim.SGD, Adam=torch.optim.Adam, AdamW=torch.optim.AdamW)
 CRANK = os.environ.get("CRANK", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "build", "crank"))
@@ -88,8 +89,10 @@ def run(case, start, batches, dtype):
         for v in learned:
             if v.grad is None:
                 v.grad = torch.zeros_like(v)
-        if step == 0:
+        if step == 0:  # of the plain loss of all rows, also where the step itself is another one
             out.update({"grad/" + k: v.grad.clone() for k, v in P.items() if v.requires_grad})
+        if case.tasks:
+            losses[-1] = meta_step(case, P, learned, x, y)
         if case.optimizer == "AdamW":  # as bert4rec is shipped
             torch.nn.utils.clip_grad_norm_(moved, 5)
         opt.step()
@@ -120,11 +123,12 @@ def attempt(name, case, seed):
     os.makedirs(os.path.join(folder, case.model, "data"))
     with open(os.path.join(folder, case.model, "config.yaml"), "w") as f:
         f.write(case.config)
-    columns, label = case.rows(rng, os.path.join(folder, case.model))
+    made = case.rows(rng, os.path.join(folder, case.model))
+    start, found = {}, shapes(folder, case.model, name.endswith("_compat"))
+    columns, label = case.reread(folder) if case.reread else made
     n = B * STEPS
     assert all(len(v) == n for v in columns.values()) and len(label) == n
-    start = {}
-    for k, s in shapes(folder, case.model, name.endswith("_compat")).items():
+    for k, s in found.items():
         start[k] = torch.rand(s) + 0.5 if "running_var" in k else 0.3 * torch.randn(s)
         if k.endswith("weight") and len(s) == 1:  # of a norm
             start[k] = 1 + 0.2 * torch.randn(s)

@@ -18,6 +18,8 @@ class Case:
         self.rate, self.optimizer = rate, optimizer
         self.grda = grda  # parameters that dual averaging moves: name -> rate, c, mu
         self.frozen = frozen  # parameters whose names begin so have gradients and stay as they are
+        self.tasks = None  # meta-learning: support rows, query rows, inner steps, their rate
+        self.reread = None  # gives the rows that crank has drawn
 
 
 def old(model, dataset, hyper, batch=16, rate=0.1, optimizer="SGD"):
