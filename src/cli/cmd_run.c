@@ -178,6 +178,11 @@ static cr_code make_rows(cr_ui *ui, const cr_paddle_run *r) {
         if (cr_user_rows(x->raw, x->dir, r->infer, &n, &err) != CR_OK) return cr_ui_fail(ui, &err);
         CR_INFO("%s holds %lld rows, users with all of their items, made from the pairs in %s",
                 x->dir, (long long)n, x->raw);
+    } else if (x->kind == CR_ROWS_SOCIAL) {
+        if (cr_social_rows(x->ratings, x->relations, x->dir, r->infer, &n, &err) != CR_OK)
+            return cr_ui_fail(ui, &err);
+        CR_INFO("%s holds %lld ratings and the graph of all users, made from %s and %s", x->dir,
+                (long long)n, x->ratings, x->relations);
     } else if (x->kind == CR_ROWS_LISTS) {
         if (cr_list_rows(x->dir, r->infer ? "test" : "train", &x->lists, &n, &err) != CR_OK)
             return cr_ui_fail(ui, &err);

@@ -363,10 +363,30 @@ static void on_evaluated(void *ctx, const cr_stepped *s) {
     cr_buf_clear(&b);
 }
 
+/* The lines of mhcn's own evaluation. */
+static void say_lists(const cr_run_lines *x, const cr_eval_result *res) {
+    static const struct {
+        const char *name, *shown;
+    } v[] = {{"group_precision@", "Precision"},
+             {"group_recall@", "Recall"},
+             {"group_f1@", "F1"},
+             {"group_ndcg@", "NDCG"}};
+    char time[64];
+    cr_ui_say("%s - INFO - Top %lld\n", cr_run_time(time), (long long)x->r->lists);
+    for (size_t i = 0; i < sizeof v / sizeof *v; i++)
+        for (int k = 0; k < res->n; k++)
+            if (strncmp(res->v[k].name, v[i].name, strlen(v[i].name)) == 0)
+                cr_ui_say("\t%s:%.9g\n", v[i].shown, shown(res->v[k].value));
+}
+
 void cr_run_say_result(const cr_run_lines *x, const cr_eval_result *res, double seconds) {
     const cr_paddle_run *r = x->r;
     char time[64];
     cr_buf b;
+    if (r->lists) {
+        say_lists(x, res);
+        return;
+    }
     cr_buf_init(&b);
     if (r->old)
         cr_buf_printf(&b, "Infer %s of epoch %s done, use time: %.6g, global metrics: ", r->phase,
@@ -422,7 +442,7 @@ cr_watch cr_run_lines_watch(cr_run_lines *x) {
                       .begins = on_begin,
                       .stepped = on_step,
                       .epoch = on_epoch,
-                      .evaluated = x->r->infer ? on_evaluated : NULL,
+                      .evaluated = x->r->infer && !x->r->lists ? on_evaluated : NULL,
                       .saved = on_saved};
 }
 

@@ -18,6 +18,7 @@ typedef enum cr_paddle_rows_kind {
     CR_ROWS_MASKED,      /* sessions with masked places, and candidates in a pickle (bert4rec) */
     CR_ROWS_INTERVALS,   /* user, item, rating, time with tabs: a line per user (tisas) */
     CR_ROWS_TASKS,       /* tasks of a pickled frame (metaheac) */
+    CR_ROWS_SOCIAL,      /* ratings, and relations of users (mhcn) */
 } cr_paddle_rows_kind;
 /* Sizes of rows of news: words of a title and of a text, browsed articles and other candidates of a
  * row; and the ids that stand for none. */
@@ -50,7 +51,8 @@ extern const char *const cr_paddle_user_columns[], *const cr_paddle_list_columns
                                                        *const cr_paddle_ad_columns[];
 typedef struct cr_paddle_rows {
     cr_paddle_rows_kind kind;
-    const char *raw, *dir; /* the folder of the data, and that of the rows */
+    const char *raw, *dir;           /* the folder of the data, and that of the rows */
+    const char *ratings, *relations; /* the files of mhcn */
     cr_paddle_news news;
     int64_t fields; /* columns that a matrix has */
     cr_paddle_lists lists;
@@ -91,6 +93,7 @@ typedef struct cr_paddle_run {
     bool task_first;   /* ... as click_auc, not auc_click (aitm) */
     bool accuracy;     /* ... and the accuracy is called so, not acc (dlrm) */
     bool by_place;     /* ... and the AUC by place is called PAUC (dpin) */
+    int64_t lists;     /* ... and a list has so many items, with a line for each measure (mhcn) */
     bool capitals;     /* ... and metrics have the names of the old kind, AUC and ACC (sign) */
     bool ad_tasks;     /* ... and an evaluation names the advertisement of a task (metaheac) */
     bool plain_auc;    /* training of the old kind shows one AUC, in small letters (listwise) */

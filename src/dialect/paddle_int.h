@@ -9,7 +9,8 @@
  *   paddle_model.c  which model is meant
  *   paddle_rank.c, paddle_tasks.c, paddle_pairs.c, paddle_fgcnn.c, paddle_weighed.c,
  *   paddle_steps.c, paddle_match.c, paddle_recall.c, paddle_news.c, paddle_attend.c,
- *   paddle_lists.c, paddle_masked.c, paddle_interval.c, paddle_meta.c  the models
+ *   paddle_lists.c, paddle_masked.c, paddle_interval.c, paddle_meta.c,
+ *   paddle_social.c  the models
  *   paddle_runs.c   what `crank run` does, one after the other
  *   paddle_servers.c  training with parameter servers
  *   paddle_tables.c   tables with an accessor, and training day by day
@@ -234,6 +235,7 @@ void cr_pd_behaviour(cr_pd *p); /* a history of 50 steps with masks, features, p
 void cr_pd_id_lines(cr_pd *p);  /* a label and ids, as many in every line */
 void cr_pd_lists(cr_pd *p);     /* drawn lists: label;user;items;place */
 void cr_pd_ad_tasks(cr_pd *p);  /* label, ids of a user, lists of ids, ids of an advertisement */
+void cr_pd_social(cr_pd *p);    /* item;user;items, and a graph of all users and items */
 void cr_pd_page(cr_pd *p);      /* clicks with their places on a page; item;category;place;label */
 
 /* ---- the models ---- */
@@ -250,6 +252,7 @@ cr_paddle_news cr_pd_news_sizes(cr_pd *p);
 /* cr_pd_matrix_fields: how many fields feature_name lists; 0: it is no list. */
 int64_t cr_pd_matrix_fields(cr_pd *p);
 void cr_pd_ensfm(cr_pd *p);
+void cr_pd_mhcn(cr_pd *p);
 void cr_pd_escm2(cr_pd *p);
 void cr_pd_dmr(cr_pd *p);
 void cr_pd_dpin(cr_pd *p);

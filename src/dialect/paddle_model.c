@@ -106,6 +106,7 @@ static const cr_pd_model models[] = {
     {"look_alike_recall", cr_pd_seeds, cr_pd_look_alike, idle_none, NULL, true, false},
     {"match_pyramid", cr_pd_texts, cr_pd_match_pyramid, idle_none, "Adam", false, false},
     {"metaheac", cr_pd_ad_tasks, cr_pd_metaheac, idle_none, "Adam", false, false},
+    {"mhcn", cr_pd_social, cr_pd_mhcn, idle_none, "Adam", false, false},
     {"mind", cr_pd_interests, cr_pd_mind, idle_none, "Adam", false, false},
     {"mmoe", cr_pd_census, cr_pd_mmoe, idle_tasks, "Adam", false, false},
     {"movie_rank", cr_pd_movies, cr_pd_movie_rank, idle_none, "Adam", false, true},
@@ -133,8 +134,8 @@ static const cr_pd_model models[] = {
 #define N_MODELS (sizeof models / sizeof *models)
 
 /* Models of PaddleRec that crank does not have. */
-static const char *const others[] = {"deeprec", "deepwalk", "dselect_k", "dsin", "iprec",
-                                     "kim",     "maml",     "mhcn",      NULL};
+static const char *const others[] = {"deeprec", "deepwalk", "dselect_k", "dsin",
+                                     "iprec",   "kim",      "maml",      NULL};
 
 static const char *next_model(const void *ctx, size_t i) {
     (void)ctx;
@@ -190,6 +191,7 @@ static const cr_pd_model *by_keys(const cr_pd *p) {
         {"deep_crossing", "residual_unit_num", "residual_w_dim"},
         {"dssm", "trigram_d", "neg_num"},
         {"ensfm", "negative_weight", "mf_dim"},
+        {"mhcn", "num_factors", "n_layer"},
         {"ncf", "num_users", "latent_dim"},
         {"ncf", "num_users", "mf_dim"},
         {"bst", "item_emb_size", "n_encoder_layers"},

@@ -12,6 +12,7 @@
  *   tisas                user, item, rating, time: the same, a line per user
  *   metaheac             tasks that are drawn from a pickled frame: the same, an evaluation has a
  *                        folder for each task
+ *   mhcn                 ratings and relations of users: the same
  *   ensfm                pairs of users and items in train.csv and test.csv: the same
  *   listwise             drawn lists, without data: <save_checkpoint_path>/rows/train and, for an
  *                        evaluation, rows/test beside the epochs
@@ -29,6 +30,12 @@ static bool has(const cr_pd *p, const char *a, const char *b) {
     return p->hyper.map && cr_conf_find(p->hyper.map, a) && cr_conf_find(p->hyper.map, b);
 }
 
+/* The path of a file that the runner names, which lies beside the config. */
+static const char *beside(cr_pd *p, const char *key) {
+    const char *name = cr_pd_str(p, p->runner, key, true);
+    return cr_path_join(&p->doc->arena, cr_path_dir(&p->doc->arena, p->path), name ? name : "");
+}
+
 cr_paddle_rows cr_pd_rows(cr_pd *p, bool infer) {
     cr_paddle_rows r = {0};
     cr_arena *a = &p->doc->arena;
@@ -41,8 +48,13 @@ cr_paddle_rows cr_pd_rows(cr_pd *p, bool infer) {
     if (has(p, "time_span", "maxlen")) r.kind = CR_ROWS_INTERVALS;
     if (has(p, "negative_weight", "mf_dim")) r.kind = CR_ROWS_USERS;
     if (has(p, "local_lr", "num_expert")) r.kind = CR_ROWS_TASKS;
+    if (has(p, "n_layer", "num_factors")) r.kind = CR_ROWS_SOCIAL;
     if (r.kind == CR_ROWS_AS_THEY_ARE) return r;
     if (r.kind == CR_ROWS_TASKS) r.tasks = cr_pd_task_sizes(p);
+    if (r.kind == CR_ROWS_SOCIAL) {
+        r.ratings = beside(p, "rating_file");
+        r.relations = beside(p, "relation_file");
+    }
     if (r.kind == CR_ROWS_INTERVALS) r.interval = cr_pd_interval_sizes(p);
     if (r.kind == CR_ROWS_MASKED) r.masked = cr_pd_masked_sizes(p);
     if (r.kind == CR_ROWS_NEWS) r.news = cr_pd_news_sizes(p);

@@ -218,6 +218,7 @@ static void new_run(cr_pd *p, bool infer, cr_paddle_run *r) {
     if (infer && mind) r->longest = cr_pd_int(p, p->hyper, "maxlen", 30, 1, 100000);
     if (infer && mind) r->questions = cr_path_join(&p->doc->arena, dir_of, data);
     r->rows = cr_pd_rows(p, infer);
+    if (r->rows.kind == CR_ROWS_SOCIAL) r->lists = cr_pd_int(p, p->runner, "top_k", 10, 1, 1000000);
     cr_pd_map root = {p->in, "the config"};
     r->pair_mask =
         !infer && r->rows.kind == CR_ROWS_PASTED && cr_pd_int(p, root, "stage", 0, 0, 1) == 0;
@@ -228,11 +229,12 @@ static cr_paddle_run *kept(cr_arena *a, const cr_paddle_run *v, int n) {
     cr_paddle_run *out = CR_NEW_N(a, cr_paddle_run, n + 1);
     for (int i = 0; i < n; i++) {
         out[i] = v[i];
-        const char **texts[] = {&out[i].runner,    &out[i].phase,       &out[i].data,
-                                &out[i].questions, &out[i].dict,        &out[i].rows.raw,
-                                &out[i].rows.dir,  &out[i].dir,         &out[i].tree_info,
-                                &out[i].step_dir,  &out[i].tree_layers, &out[i].dump,
-                                &out[i].act,       &out[i].export_dir,  &out[i].init};
+        const char **texts[] = {&out[i].runner,       &out[i].phase,         &out[i].data,
+                                &out[i].questions,    &out[i].dict,          &out[i].rows.raw,
+                                &out[i].rows.dir,     &out[i].dir,           &out[i].tree_info,
+                                &out[i].step_dir,     &out[i].tree_layers,   &out[i].dump,
+                                &out[i].act,          &out[i].export_dir,    &out[i].init,
+                                &out[i].rows.ratings, &out[i].rows.relations};
         for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
             if (*texts[k]) *texts[k] = cr_arena_strdup(a, *texts[k]);
     }

@@ -141,7 +141,7 @@ struct cr_graph {
 };
 
 /* most inputs of a folded parameter */
-#define CR_FOLD_INPUTS 4
+#define CR_FOLD_INPUTS 8
 
 void cr_graph_init(cr_graph *g, uint64_t seed);
 void cr_graph_clear(cr_graph *g);

@@ -19,6 +19,7 @@
     EVAL(multiclass_auc)                                                                           \
     BOTH(recall_at_k)                                                                              \
     EVAL(ndcg_at_k)                                                                                \
+    EVAL(group_at_k)                                                                               \
     EVAL(mean_reciprocal_rank)                                                                     \
     BOTH(mean_absolute_error)                                                                      \
     BOTH(mean_squared_error)                                                                       \

@@ -73,6 +73,7 @@
     X(similarity, cr_block_similarity_msg)                                                         \
     X(simple_attention, cr_block_simple_attention_msg)                                             \
     X(slice, cr_block_slice_msg)                                                                   \
+    X(social_graph, cr_block_social_graph_msg)                                                     \
     X(softmax, cr_block_softmax_msg)                                                               \
     X(spread, cr_block_spread_msg)                                                                 \
     X(step_attention, cr_block_step_attention_msg)                                                 \

@@ -50,6 +50,7 @@
     X(fold_heads)                                                                                  \
     X(fold_items)                                                                                  \
     X(fold_product)                                                                                \
+    X(fold_social)                                                                                 \
     X(gather)                                                                                      \
     X(gates_open)                                                                                  \
     X(ge)                                                                                          \
@@ -104,6 +105,8 @@
     X(seq_windows)                                                                                 \
     X(session)                                                                                     \
     X(slice)                                                                                       \
+    X(social_draw)                                                                                 \
+    X(social_loss)                                                                                 \
     X(softmax)                                                                                     \
     X(softmax_ce)                                                                                  \
     X(squares)                                                                                     \

@@ -219,6 +219,10 @@ CR_CHECKED cr_code cr_matrix_rows(const char *raw_dir, const char *out_dir, int6
  * features of the items. */
 CR_CHECKED cr_code cr_user_rows(const char *raw_dir, const char *out_dir, bool test, int64_t *rows,
                                 cr_err *err);
+/* cr_social_rows writes the ratings and relations of two files as rows to out_dir/rows.txt, and the
+ * graph of all users and items to out_dir/.graph; with `test` the rows of an evaluation. */
+CR_CHECKED cr_code cr_social_rows(const char *ratings, const char *relations, const char *out_dir,
+                                  bool test, int64_t *rows, cr_err *err);
 
 /* cr_pair_mask writes a NumPy file with a 1 for each pair of fields whose weight in an autofis
  * checkpoint is not 0, and a 0 for the others. *left of *n pairs have a 1. */

@@ -27,10 +27,11 @@ from paddle_meta import CASES as META, meta_step
 from paddle_nets import CASES as MATCHED
 from paddle_news import CASES as NEWS
 from paddle_rank import CASES as RANKED
+from paddle_social import CASES as SOCIAL
 from paddle_steps import CASES as STEPPED
 from paddle_tasks import CASES as TASKS
 
-CASES = {**ATTENDED, **GRAPHS, **INTERVALS, **LISTS, **MASKED, **META, **MATCHED, **NEWS, **RANKED, **STEPPED, **TASKS}
+CASES = {**ATTENDED, **GRAPHS, **INTERVALS, **LISTS, **MASKED, **META, **MATCHED, **NEWS, **RANKED, **SOCIAL, **STEPPED, **TASKS}
 B, STEPS = 16, 10
 OPTIMIZERS = dict(SGD=torch.optim.SGD, Adam=torch.optim.Adam, AdamW=torch.optim.AdamW)
 CRANK = os.environ.get("CRANK", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "build", "crank"))

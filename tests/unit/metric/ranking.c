@@ -82,6 +82,40 @@ TEST(places_of_labels) {
                (1 + 0.5 + 0.5) / 3, 1e-12, 0);
 }
 
+/* two users with three right items, one of which no class is, and with one; of four classes the
+ * first two places count */
+TEST(lists_of_groups) {
+    float pred[] = {0.4F, 0.3F, 0.2F, 0.1F, 0.4F, 0.3F, 0.2F, 0.1F,
+                    0.1F, 0.1F, 0.7F, 0.1F, 0.4F, 0.3F, 0.2F, 0.1F};
+    float label[] = {1, 3, 1, -1};
+    int64_t group[] = {7, 7, -2, 7};
+    double third = 1 / log2(3);
+    static const struct {
+        const char *measure;
+        double a, b; /* with label[2] 1 and 2: at the third place, and at the first */
+    } v[] = {{"PRECISION", 1.0 / 4, 2.0 / 4},
+             {"RECALL", 1.0 / 6, 2.0 / 3},
+             {"F1", 2.0 * (1.0 / 24) / (5.0 / 12), 2.0 * (1.0 / 3) / (7.0 / 6)}};
+    for (int second = 0; second < 2; second++) {
+        label[2] = second ? 2 : 1;
+        pred[9] = 0.05F; /* class 1 stands behind 0 there, and 2 before both */
+        for (size_t i = 0; i < sizeof v / sizeof *v; i++) {
+            char text[100];
+            snprintf(text, sizeof text, "grouping_key: u, top_k: 2, measure: %s", v[i].measure);
+            for (int64_t batch = 0; batch < 4; batch++)
+                CHECK_NEAR(feed(&cr_metric_group_at_k, CONF(group_at_k, text), 4, pred, label,
+                                group, 4, batch),
+                           second ? v[i].b : v[i].a, 1e-12, 0);
+        }
+        CHECK_NEAR(feed(&cr_metric_group_at_k,
+                        CONF(group_at_k, "grouping_key: u, top_k: 2, measure: NDCG"), 4, pred,
+                        label, group, 4, 2),
+                   (third / (1 + third) + (second ? 1 : 0)) / 2, 1e-12, 0);
+    }
+    CHECK(isnan(feed(&cr_metric_group_at_k, CONF(group_at_k, "grouping_key: u"), 4, pred, label,
+                     group, 0, 1)));
+}
+
 TEST(pairs) {
     const void *exact = CONF(xauc, "exact: true"),
                *share = CONF(xauc, "sample_ratio: 0.01, exact: false"),
@@ -345,6 +379,6 @@ TEST(cleanup) {
 }
 
 TEST_MAIN(CASE(at_thresholds), CASE(calibration), CASE(classes), CASE(places_of_labels),
-          CASE(pairs), CASE(pairs_of_many_rows), CASE(training), CASE(training_last_steps),
-          CASE(training_without_value), CASE(refusals), CASE(labels), CASE(no_memory),
-          CASE(cleanup))
+          CASE(lists_of_groups), CASE(pairs), CASE(pairs_of_many_rows), CASE(training),
+          CASE(training_last_steps), CASE(training_without_value), CASE(refusals), CASE(labels),
+          CASE(no_memory), CASE(cleanup))

@@ -188,6 +188,15 @@ static const struct {
      "excitation.0.weight excitation.2.weight"},
     {"simple_attention", MODEL(SEQ, "simple_attention: {}"), 4, ""},
     {"slice", MODEL(AB, "slice: {begin: 2, width: 5}"), 5, ""},
+    {"social_graph",
+     M_MODEL(GROUPS, "backbone: {blocks: [{name: k, inputs: [" SEQ
+                     "], linear: {units: 1}}, {name: n, inputs: [" AB
+                     "], linear: {units: 1}}, {name: t, inputs: [{block_name: n}, {block_name: n}, "
+                     "{block_name: k}], social_graph: {num_users: 3, num_items: 4, dim: 2, rated: "
+                     "[0, 0, 1, 2, 2, 3, 1, 0], trusts: [0, 1]}}], concat_blocks: [t]}"),
+     4,
+     "user_embedding.weight item_embedding.weight gating.weight gating.bias attention.weight "
+     "attention_mat.weight self_gating.weight self_gating.bias"},
     {"softmax", MODEL(AB, "softmax: {}"), 8, ""},
     {"step_attention",
      M_MODEL(GROUPS, "backbone: {blocks: [{name: t, inputs: [" SEQ ", " SEQ

@@ -286,6 +286,17 @@ static const struct a_graph {
      "{name: again, inputs: [{block_name: second}], pair_products: {self: true}}, "
      "{name: top, inputs: [{block_name: nodes}, {block_name: again}], mlp: {hidden_units: [8]}}]}, "
      "losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}]}"},
+    /* vectors from a graph of all users and items, with drawn items and shuffles */
+    {"social_graph",
+     "model_config={feature_groups: ["
+     "{group_name: rows, feature_names: [user, item, cate, tags]}, "
+     "{group_name: ages, group_type: SEQUENCE, feature_names: [clicks__place]}], num_class: 4, "
+     "backbone: {blocks: ["
+     "{name: user, inputs: [{feature_group_name: rows}], linear: {units: 1}}, "
+     "{name: scores, inputs: [{block_name: user}, {block_name: user}, {feature_group_name: ages}], "
+     "social_graph: {num_users: 3, num_items: 4, dim: 5, num_layers: 1, rated: [0, 0, 1, 2, 2, 3, "
+     "1, 0], trusts: [0, 1, 1, 2, 2, 0]}}]}, losses: [{softmax_cross_entropy: {}}], metrics: "
+     "[{group_at_k: {grouping_key: user, top_k: 2}}]}"},
     /* scores of all items, with a loss of the block's own */
     {"all_items",
      "model_config={feature_groups: ["
@@ -798,8 +809,15 @@ TEST(mistakes_of_layers) {
     REFUSED(MIXED("place_vectors: {}"), "different widths");
     REFUSED(MIXED("pair_products: {}"), "different widths");
     REFUSED(LAYER("hard_concrete: {low: 0}"), "low below 0");
+#define THREE_ROWS IN_G("rows") "," IN_G("rows") "," IN_G("rows")
+#define SOCIAL(keys)                                                                               \
+    ONE(BLOCK("a", THREE_ROWS "], social_graph: {num_users: 2, num_items: 3, " keys "}"))
+    REFUSED(SOCIAL("rated: [0, 1, 1]"), "rated has 3 numbers; give two for each pair");
+    REFUSED(SOCIAL("rated: [0, 3]"), "rated names number 3, and the numbers are from 0 to 2");
+    REFUSED(SOCIAL("rated: [0, 1], trusts: [0, 2]"), "trusts names number 2", "from 0 to 1");
+    REFUSED(SOCIAL("trusts: [0, 1]"), "rated is empty; list the users with their items");
+    REFUSED(SOCIAL("rated: [0, 1]"), "social_graph reads the number of a user");
 #define ITEMS(inputs, keys) ONE(BLOCK("a", inputs "], all_items: {num_features: 3, " keys "}"))
-#define THREE_ROWS          IN_G("rows") "," IN_G("rows") "," IN_G("rows")
     REFUSED(ITEMS(THREE_ROWS, "items: [0, 1]"), "a sequence of the numbers of the user's items");
     REFUSED(ITEMS(THREE_ROWS, "items: [0, 3]"), "item 1 has the feature 3", "num_features is 3");
     REFUSED(ITEMS(THREE_ROWS, "items: [0, 1, 2], features_per_item: 2"),
