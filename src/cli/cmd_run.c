@@ -183,6 +183,16 @@ static cr_code make_rows(cr_ui *ui, const cr_paddle_run *r) {
             return cr_ui_fail(ui, &err);
         CR_INFO("%s holds %lld ratings and the graph of all users, made from %s and %s", x->dir,
                 (long long)n, x->ratings, x->relations);
+    } else if (x->kind == CR_ROWS_RATINGS) {
+        int64_t left_out;
+        if (cr_rating_rows(r->infer ? x->known : x->raw, r->infer ? x->raw : NULL, x->dir, x->items,
+                           &n, &left_out, &err) != CR_OK)
+            return cr_ui_fail(ui, &err);
+        CR_INFO("%s holds %lld rows, users with their ratings, made from the files in %s", x->dir,
+                (long long)n, x->raw);
+        if (left_out)
+            CR_WARN("%lld ratings in %s are left out: %s does not have their users or items",
+                    (long long)left_out, x->raw, x->known);
     } else if (x->kind == CR_ROWS_LISTS) {
         if (cr_list_rows(x->dir, r->infer ? "test" : "train", &x->lists, &n, &err) != CR_OK)
             return cr_ui_fail(ui, &err);

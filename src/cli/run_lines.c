@@ -137,6 +137,15 @@ static void new_metrics(cr_buf *b, const cr_paddle_run *r, const cr_stepped *s, 
     }
 }
 
+/* Writes what a model prints behind its metrics: the loss, and its root as rmse. */
+static void new_loss(cr_buf *b, const cr_paddle_run *r, double loss) {
+    cr_buf_str(b, "loss:");
+    number(b, loss);
+    if (!r->root) return;
+    cr_buf_str(b, ",rmse:");
+    number(b, round(sqrt(loss) * 1e5) / 1e5);
+}
+
 /* Writes scores as NumPy does: [[0.1] [0.2]]; the new kind takes the outer brackets away. */
 static void scores(cr_buf *b, const cr_stepped *s, bool brackets) {
     if (brackets) cr_buf_char(b, '[');
@@ -227,8 +236,7 @@ static void on_step(void *ctx, const cr_stepped *s) {
         cr_buf_printf(&b, "%s - INFO - epoch: %lld, batch_id: %lld, ", cr_run_time(time),
                       (long long)s->epoch, (long long)s->batch);
         new_metrics(&b, r, s, ":", ", ");
-        cr_buf_str(&b, "loss:");
-        number(&b, s->loss);
+        new_loss(&b, r, s->loss);
         cr_buf_printf(&b,
                       ", avg_reader_cost: %.5f sec, avg_batch_cost: %.5f sec, avg_samples: %.5f, "
                       "ips: %.5f ins/s",
@@ -269,8 +277,7 @@ static void on_epoch(void *ctx, const cr_stepped *s) {
     } else {
         cr_buf_printf(&b, "%s - INFO - epoch: %lld done, ", cr_run_time(time), (long long)s->epoch);
         new_metrics(&b, x->r, s, ": ", ",");
-        cr_buf_str(&b, "loss:");
-        number(&b, s->loss);
+        new_loss(&b, x->r, s->loss);
         cr_buf_printf(&b, ", epoch time: %.2f s", spent);
     }
     cr_ui_say("%s\n", b.data);
@@ -348,7 +355,9 @@ static void on_evaluated(void *ctx, const cr_stepped *s) {
     cr_buf_init(&b);
     cr_buf_str(&b, "");
     if (r->ad_tasks && s->task) cr_buf_printf(&b, "aid: %s ", s->task);
-    if (r->shows_scores || !has_metrics(s)) {
+    if (r->root) {
+        cr_buf_str(&b, ""); /* these lines show times alone */
+    } else if (r->shows_scores || !has_metrics(s)) {
         cr_buf_str(&b, r->old ? "prediction: " : "prediction:");
         if (s->pred) scores(&b, s, r->old);
         if (!r->old) cr_buf_char(&b, ',');
@@ -393,6 +402,9 @@ void cr_run_say_result(const cr_run_lines *x, const cr_eval_result *res, double 
                       x->epoch, seconds);
     else
         cr_buf_printf(&b, "%s - INFO - epoch: %s done, ", cr_run_time(time), x->epoch);
+    for (int k = 0; r->root && k < res->n; k++)
+        if (strcmp(res->v[k].name, "loss") == 0 || strstr(res->v[k].name, "_loss"))
+            cr_buf_printf(&b, "RMSE: %.5f", sqrt(res->v[k].value));
     for (int k = 0; k < 2 * res->n; k++) { /* AUCs first, as in the lines of batches */
         const cr_metric_result *m = &res->v[k % res->n];
         if ((strncmp(m->name, "auc", 3) == 0) != (k < res->n)) continue;

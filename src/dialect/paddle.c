@@ -453,7 +453,7 @@ static void put_optimizer(cr_pd *p) {
         : cr_conf_find_text(p->optimizer.map ? p->optimizer.map : p->in, "global_learning_rate")[0]
             ? "global_learning_rate"
             : "learning_rate";
-    double lr = cr_pd_num(p, p->optimizer, lr_key, 0.001, 0, 1e6);
+    double lr = cr_pd_num(p, p->optimizer, lr_key, p->sgd_keys ? 0.005 : 0.001, 0, 1e6);
     cr_loc at = cr_pd_at(p, p->optimizer, "class");
     cr_pd_idle(p, p->optimizer, "strategy");
     cr_pd_idle(p, p->optimizer, "learning_rate");
@@ -511,8 +511,9 @@ static void put_optimizer(cr_pd *p) {
         cr_pd_put(
             p, at,
             "train_config: {sparse_optimizer: {sgd_optimizer: {lr: %s%s}%s}, dense_optimizer: "
-            "{sgd_optimizer: {lr: %s, momentum: 0%s}%s}}",
-            rate, decay, falls, rate, decay, falls);
+            "{sgd_optimizer: {lr: %s%s%s}%s}}",
+            rate, decay, falls, rate, p->sgd_keys ? p->sgd_keys : ", momentum: 0",
+            p->sgd_keys ? "" : decay, p->sgd_falls ? p->sgd_falls : falls);
     else if (adamw)
         cr_pd_put(p, at,
                   "train_config: {sparse_optimizer: {adam_optimizer: {lr: %s}%s}, "

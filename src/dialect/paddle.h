@@ -13,6 +13,7 @@ typedef enum cr_paddle_rows_kind {
     CR_ROWS_PASTED,      /* ids in *x.txt, labels in *y.txt (autofis) */
     CR_ROWS_NEWS,        /* articles, and lines that name them (naml) */
     CR_ROWS_MATRIX,      /* a matrix in HDF5 files, the label last (fgcnn) */
+    CR_ROWS_RATINGS,     /* user, item, rating: a row per user (deeprec) */
     CR_ROWS_USERS,       /* pairs of users and items: a row per user (ensfm) */
     CR_ROWS_LISTS,       /* lists of items that are drawn; no data is read (listwise) */
     CR_ROWS_MASKED,      /* sessions with masked places, and candidates in a pickle (bert4rec) */
@@ -53,6 +54,8 @@ typedef struct cr_paddle_rows {
     cr_paddle_rows_kind kind;
     const char *raw, *dir;           /* the folder of the data, and that of the rows */
     const char *ratings, *relations; /* the files of mhcn */
+    const char *known;               /* evaluation of ratings: the folder of the training's data */
+    int64_t items;                   /* ... and how many items there may be */
     cr_paddle_news news;
     int64_t fields; /* columns that a matrix has */
     cr_paddle_lists lists;
@@ -96,6 +99,7 @@ typedef struct cr_paddle_run {
     int64_t lists;     /* ... and a list has so many items, with a line for each measure (mhcn) */
     bool capitals;     /* ... and metrics have the names of the old kind, AUC and ACC (sign) */
     bool ad_tasks;     /* ... and an evaluation names the advertisement of a task (metaheac) */
+    bool root;         /* ... and the root of the loss, as rmse (deeprec) */
     bool plain_auc;    /* training of the old kind shows one AUC, in small letters (listwise) */
     /* training: the folder of the checkpoints of batches; a file that gets the values of every
      * batch; NULL: none */

@@ -380,8 +380,10 @@ static void old_data(cr_pd *p) {
 static void new_data(cr_pd *p) {
     const char *dir = cr_path_dir(&p->doc->arena, p->path);
     bool train = p->o->part != CR_DIALECT_INFER, infer = p->o->part != CR_DIALECT_TRAIN;
-    int64_t batch = cr_pd_int(p, p->runner, "train_batch_size",
-                              train && !p->fixed_batch ? CR_PD_REQUIRED : 1, 1, 1000000000);
+    const char *key = p->batch_key ? p->batch_key : "train_batch_size";
+    int64_t batch =
+        cr_pd_int(p, p->runner, key, train && !p->batch_key && !p->fixed_batch ? CR_PD_REQUIRED : 1,
+                  1, 1000000000);
     const char *data = cr_pd_str(p, p->runner, "train_data_dir", train);
     const char *test = cr_pd_str(p, p->runner, "test_data_dir", p->o->part == CR_DIALECT_INFER);
     int64_t eval = cr_pd_int(p, p->runner, "infer_batch_size", batch, 1, 1000000000);
@@ -390,7 +392,7 @@ static void new_data(cr_pd *p) {
     if (p->fixed_batch) batch = p->fixed_batch;
     if (p->fixed_eval) eval = p->fixed_eval;
     p->batch = batch;
-    cr_pd_put(p, cr_pd_at(p, p->runner, "train_batch_size"),
+    cr_pd_put(p, cr_pd_at(p, p->runner, key),
               "data_config: {batch_size: %lld, eval_batch_size: %lld, drop_remainder: %s%s}",
               (long long)batch, (long long)eval, p->sessions ? "false" : "true", shipped_eval(p));
     if (train && data && *data && !cr_pd_online(p))

@@ -10,7 +10,7 @@
  *   paddle_rank.c, paddle_tasks.c, paddle_pairs.c, paddle_fgcnn.c, paddle_weighed.c,
  *   paddle_steps.c, paddle_match.c, paddle_recall.c, paddle_news.c, paddle_attend.c,
  *   paddle_lists.c, paddle_masked.c, paddle_interval.c, paddle_meta.c,
- *   paddle_social.c  the models
+ *   paddle_social.c, paddle_rated.c  the models
  *   paddle_runs.c   what `crank run` does, one after the other
  *   paddle_servers.c  training with parameter servers
  *   paddle_tables.c   tables with an accessor, and training day by day
@@ -88,8 +88,13 @@ struct cr_pd {
      */
     int64_t fixed_batch, fixed_eval;
     int64_t falls_every; /* steps after which the rate falls by gamma (autofis); 0: never */
-    bool sessions;       /* a line gives several rows, so that PaddleRec's batches are others */
-    bool tables;         /* table_parameters says what the table is */
+    /* the key of the runner that has the rows of a batch, by default 1; NULL: train_batch_size */
+    const char *batch_key;
+    /* of SGD: its momentum and weight_decay, and how its rate falls, keys with a comma in front
+     * (deeprec); NULL: none */
+    const char *sgd_keys, *sgd_falls;
+    bool sessions; /* a line gives several rows, so that PaddleRec's batches are others */
+    bool tables;   /* table_parameters says what the table is */
     cr_loc data_at;
 };
 
@@ -211,6 +216,7 @@ cr_pd_fields cr_pd_first_and_fields(cr_pd *p, const cr_pd_sizes *s);
 void cr_pd_clicks(cr_pd *p);    /* label, userid, history, cate, position, target, ... */
 void cr_pd_histories(cr_pd *p); /* items;categories;item;category;label, and drawn others */
 void cr_pd_avazu(cr_pd *p);     /* 23 ids and the label, with commas */
+void cr_pd_rated(cr_pd *p);     /* items;ratings;rated;values;weight */
 void cr_pd_users(cr_pd *p);     /* a user's features, and all items of the user */
 void cr_pd_vectors(cr_pd *p);   /* watch;search;other;label */
 void cr_pd_documents(cr_pd *p); /* query, positive and negatives as vectors, with tabs */
@@ -251,6 +257,9 @@ void cr_pd_fastformer(cr_pd *p);
 cr_paddle_news cr_pd_news_sizes(cr_pd *p);
 /* cr_pd_matrix_fields: how many fields feature_name lists; 0: it is no list. */
 int64_t cr_pd_matrix_fields(cr_pd *p);
+void cr_pd_deeprec(cr_pd *p);
+/* cr_pd_rated_items: how many items deeprec's rows may have. */
+int64_t cr_pd_rated_items(cr_pd *p);
 void cr_pd_ensfm(cr_pd *p);
 void cr_pd_mhcn(cr_pd *p);
 void cr_pd_escm2(cr_pd *p);

@@ -76,6 +76,7 @@ static const cr_pd_model models[] = {
     {"dcn", cr_pd_criteo, cr_pd_dcn, idle_dcn, "Adam", false, false},
     {"dcn_v2", cr_pd_criteo, cr_pd_dcn_v2, idle_dcn, "Adam", false, false},
     {"deep_crossing", cr_pd_feat, cr_pd_deep_crossing, idle_slots, NULL, true, false},
+    {"deeprec", cr_pd_rated, cr_pd_deeprec, idle_none, "SGD", false, false},
     {"deepfefm", cr_pd_criteo, cr_pd_deepfefm, idle_slots, NULL, false, false},
     {"deepfm", cr_pd_criteo, cr_pd_deepfm, idle_slots, "Adam", true, false},
     {"difm", cr_pd_criteo, cr_pd_difm, idle_slots, "Adam", false, false},
@@ -134,8 +135,7 @@ static const cr_pd_model models[] = {
 #define N_MODELS (sizeof models / sizeof *models)
 
 /* Models of PaddleRec that crank does not have. */
-static const char *const others[] = {"deeprec", "deepwalk", "dselect_k", "dsin",
-                                     "iprec",   "kim",      "maml",      NULL};
+static const char *const others[] = {"deepwalk", "dselect_k", "dsin", "iprec", "kim", "maml", NULL};
 
 static const char *next_model(const void *ctx, size_t i) {
     (void)ctx;
@@ -192,6 +192,7 @@ static const cr_pd_model *by_keys(const cr_pd *p) {
         {"dssm", "trigram_d", "neg_num"},
         {"ensfm", "negative_weight", "mf_dim"},
         {"mhcn", "num_factors", "n_layer"},
+        {"deeprec", "dp_drop_prob", "layer_sizes"},
         {"ncf", "num_users", "latent_dim"},
         {"ncf", "num_users", "mf_dim"},
         {"bst", "item_emb_size", "n_encoder_layers"},

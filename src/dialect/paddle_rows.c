@@ -13,6 +13,7 @@
  *   metaheac             tasks that are drawn from a pickled frame: the same, an evaluation has a
  *                        folder for each task
  *   mhcn                 ratings and relations of users: the same
+ *   deeprec              user, item, rating: the same, a line per user
  *   ensfm                pairs of users and items in train.csv and test.csv: the same
  *   listwise             drawn lists, without data: <save_checkpoint_path>/rows/train and, for an
  *                        evaluation, rows/test beside the epochs
@@ -49,6 +50,7 @@ cr_paddle_rows cr_pd_rows(cr_pd *p, bool infer) {
     if (has(p, "negative_weight", "mf_dim")) r.kind = CR_ROWS_USERS;
     if (has(p, "local_lr", "num_expert")) r.kind = CR_ROWS_TASKS;
     if (has(p, "n_layer", "num_factors")) r.kind = CR_ROWS_SOCIAL;
+    if (has(p, "layer_sizes", "dp_drop_prob")) r.kind = CR_ROWS_RATINGS;
     if (r.kind == CR_ROWS_AS_THEY_ARE) return r;
     if (r.kind == CR_ROWS_TASKS) r.tasks = cr_pd_task_sizes(p);
     if (r.kind == CR_ROWS_SOCIAL) {
@@ -63,6 +65,11 @@ cr_paddle_rows cr_pd_rows(cr_pd *p, bool infer) {
         cr_pd_str(p, p->runner, infer ? "infer_load_path" : "model_save_path", false);
     const char *data = cr_pd_str(p, p->runner, infer ? "test_data_dir" : "train_data_dir", false);
     r.raw = cr_path_join(a, cr_path_dir(a, p->path), data ? data : "");
+    if (r.kind == CR_ROWS_RATINGS) {
+        const char *known = cr_pd_str(p, p->runner, "train_data_dir", infer);
+        r.known = cr_path_join(a, cr_path_dir(a, p->path), known ? known : "");
+        r.items = cr_pd_rated_items(p);
+    }
     r.dir = cr_path_join(a, save ? save : "model_output",
                          r.kind == CR_ROWS_SESSIONS ? "sessions"
                          : infer                    ? "rows/test"

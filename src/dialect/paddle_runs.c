@@ -192,6 +192,8 @@ static void new_run(cr_pd *p, bool infer, cr_paddle_run *r) {
     r->epochs = cr_pd_int(p, p->runner, "epochs", counted ? CR_PD_REQUIRED : 1, 1, 1000000);
     r->batch =
         cr_pd_int(p, p->runner, infer ? "infer_batch_size" : "train_batch_size", 1, 1, 1000000000);
+    if (!infer && cr_conf_find(p->hyper.map ? p->hyper.map : p->in, "dp_drop_prob"))
+        r->batch = cr_pd_int(p, p->runner, "reader_batch_size", 1, 1, 1000000000);
     const char *init = cr_pd_str(p, p->runner, "model_init_path", false);
     if (init && *init) r->init = init;
     if (!infer && cr_pd_bool(p, p->runner, "use_inference", false) && names_given(p, p->runner)) {
@@ -204,6 +206,7 @@ static void new_run(cr_pd *p, bool infer, cr_paddle_run *r) {
     r->task_first = p->hyper.map && cr_conf_find(p->hyper.map, "feature_vocabulary") != NULL;
     r->accuracy = p->hyper.map && cr_conf_find(p->hyper.map, "bot_layer_sizes") != NULL;
     r->by_place = p->hyper.map && cr_conf_find(p->hyper.map, "max_context") != NULL;
+    r->root = p->hyper.map && cr_conf_find(p->hyper.map, "dp_drop_prob") != NULL;
     r->capitals = p->hyper.map && cr_conf_find(p->hyper.map, "l0_para") != NULL;
     r->ad_tasks = p->hyper.map && cr_conf_find(p->hyper.map, "local_lr") != NULL;
     r->capitals |= r->ad_tasks;
@@ -229,12 +232,24 @@ static cr_paddle_run *kept(cr_arena *a, const cr_paddle_run *v, int n) {
     cr_paddle_run *out = CR_NEW_N(a, cr_paddle_run, n + 1);
     for (int i = 0; i < n; i++) {
         out[i] = v[i];
-        const char **texts[] = {&out[i].runner,       &out[i].phase,         &out[i].data,
-                                &out[i].questions,    &out[i].dict,          &out[i].rows.raw,
-                                &out[i].rows.dir,     &out[i].dir,           &out[i].tree_info,
-                                &out[i].step_dir,     &out[i].tree_layers,   &out[i].dump,
-                                &out[i].act,          &out[i].export_dir,    &out[i].init,
-                                &out[i].rows.ratings, &out[i].rows.relations};
+        const char **texts[] = {&out[i].runner,
+                                &out[i].phase,
+                                &out[i].data,
+                                &out[i].questions,
+                                &out[i].dict,
+                                &out[i].rows.raw,
+                                &out[i].rows.dir,
+                                &out[i].dir,
+                                &out[i].tree_info,
+                                &out[i].step_dir,
+                                &out[i].tree_layers,
+                                &out[i].dump,
+                                &out[i].act,
+                                &out[i].export_dir,
+                                &out[i].init,
+                                &out[i].rows.ratings,
+                                &out[i].rows.relations,
+                                &out[i].rows.known};
         for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
             if (*texts[k]) *texts[k] = cr_arena_strdup(a, *texts[k]);
     }

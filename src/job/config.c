@@ -59,6 +59,9 @@ static const cr_field train_fields[] = {
            "BF16 or FP16: matrix products take inputs of 16 bits, sums stay in 32"),
     CR_MSG(cr_train_conf, grad_scaler, &cr_grad_scaler_msg, 0, "scale the loss for FP16"),
     U32(gradient_accumulation_steps, 1, 0, "batches per step of the dense optimizer"),
+    CR_INT(cr_train_conf, refeed_steps, 0, 0, 1000, CR_F_OURS,
+           "more steps with each batch, in which the outputs that a masked_error block reads are "
+           "fed in again where scatter blocks read the data"),
     CR_MSG(cr_train_conf, grad_clipping, &cr_grad_clip_msg, 0, "limit dense gradients"),
     CR_MSG(cr_train_conf, delta_embedding_dump_config, &cr_delta_msg, 0,
            "dump the rows that changed, every so many steps or minutes"),

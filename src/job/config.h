@@ -107,6 +107,7 @@ typedef struct cr_train_conf {
     cr_delta_conf *delta_embedding_dump_config;        /* NULL: no dumps */
     /* crank only */
     const char *project_name, *experiment_name; /* "": not given */
+    int64_t refeed_steps;                       /* 0: none */
     uint64_t seed;
     int64_t lanes; /* power of two, 1..64 */
     bool save_in_background;

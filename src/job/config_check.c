@@ -236,6 +236,9 @@ static void check_losses(const cr_root_conf *c, const task *t, const names *feat
         check_session(c, type, l->loss.conf, features, diag);
         long long K = t->num_class;
         if (K >= type->min_class && (type->max_class == 0 || K <= type->max_class)) continue;
+        /* l2_loss then says only that the outputs are values */
+        bool values = type->pred == CR_PRED_VALUE && cr_model_own_loss(c->model_config);
+        if (values && (!type->offset || type->offset(l->loss.conf) == 0)) continue;
         if (type->max_class == 1)
             wrong(diag, l->base.at,
                   "%s needs num_class 1, it is %lld; remove num_class or use "

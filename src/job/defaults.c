@@ -41,6 +41,7 @@ static void put_list(const cr_fill *f, const char *key, const char *item) {
 static void task(const cr_fill *f) {
     int64_t k = num_class(f);
     put_list(f, "losses", k > 1 ? "softmax_cross_entropy: {}" : "binary_cross_entropy: {}");
+    if (k > 1 && has_loss(f, "l2_loss")) return; /* values whose loss a block brings */
     put_list(f, "metrics",
              has_loss(f, "l2_loss") ? "mean_squared_error: {}"
              : k > 2                ? "accuracy: {}"

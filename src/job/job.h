@@ -132,6 +132,8 @@ bool cr_job_is_sgd(const cr_job *j);
 /* cr_job_check_servers reports a training that is to use parameter servers and has none, or that
  * its strategy cannot do. */
 void cr_job_check_servers(const cr_job *j, cr_diag *diag);
+/* cr_job_check_refeed reports what does not go with train_config.refeed_steps. */
+void cr_job_check_refeed(const cr_job *j, cr_diag *diag);
 /* cr_job_check_ctr reports settings that do not go with tables that have a CTR accessor. */
 void cr_job_check_ctr(const cr_job *j, cr_diag *diag);
 /* cr_job_check_inner reports settings that do not go with inner_loop. cr_job_eval_files returns the

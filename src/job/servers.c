@@ -145,6 +145,8 @@ static void check_free(const cr_job *j, const cr_servers_conf *c, cr_diag *diag)
     if (tc->gradient_accumulation_steps > 1)
         refuse(j, tc, "gradient_accumulation_steps",
                "gradient_accumulation_steps counts the batches of a step", diag);
+    if (tc->refeed_steps > 0)
+        refuse(j, tc, "refeed_steps", "refeed_steps makes steps with the outputs of a step", diag);
     if (tc->dense_optimizer->ema)
         refuse(j, tc->dense_optimizer, "ema", "ema averages the parameters of steps", diag);
     if (j->root->model_config->use_pareto_loss_weight)

@@ -415,7 +415,7 @@ static void build_block(graph *s, int i, int asker) {
     int owner = borrows ? owner_of(s, i, who) : -1;
     c.in = read_inputs(s, &block->conf->inputs, i, who, &c.n_in);
     block->state = DONE;
-    static const cr_block_type beside = {"", CR_TAKES_POSITIONS, 1, 0, false, NULL};
+    static const cr_block_type beside = {.name = "", .takes = CR_TAKES_POSITIONS, .min_in = 1};
     if (!c.in || (borrows && owner < 0)) return;
     if (borrows) {
         if (!run_shared(s, &c, s->v[owner].conf, cr_conf_at(block->conf, "weights_of"))) return;
@@ -510,7 +510,7 @@ static void end_tower(graph *s, int64_t i, cr_node *shared) {
     if (t->inputs.n > 0) {
         cr_block_call c = {.b = s->b, .g = s->b->g, .block = t->tower_name, .type = "a task"};
         c.at = t->base.at;
-        static const cr_block_type row = {"", 0, 1, 0, false, NULL};
+        static const cr_block_type row = {.name = "", .min_in = 1};
         c.in = read_inputs(s, &t->inputs, -1, who, &c.n_in);
         if (!c.in || !cr_block_take(&c, &row)) return;
         x = c.x.node;
@@ -607,6 +607,17 @@ static void build(cr_build *b, const void *conf) {
         }
     }
     cr_map_clear(&s.index);
+}
+
+bool cr_model_own_loss(const cr_model_conf *c) {
+    if (!c->model.m || c->model.m->msg != &cr_backbone_msg || !c->model.conf) return false;
+    const backbone_conf *b = c->model.conf;
+    for (int64_t i = 0; i < b->blocks.n; i++) {
+        const block_conf *one = b->blocks.v[i];
+        const cr_block_type *type = one->layer.m ? one->layer.m->type : NULL;
+        if (type && type->loss) return true;
+    }
+    return false;
 }
 
 const cr_model_type cr_model_backbone = {.name = "backbone", .build = build};

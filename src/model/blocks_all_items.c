@@ -69,25 +69,15 @@ static bool items_fit(cr_block_call *c, const items_conf *f) {
 
 /* Adds the loss: x are the users, Q all items, and k the numbers of the items that a user has. */
 static void learn_items(cr_block_call *c, double w, cr_node *x, cr_node *Q, cr_node *k) {
-    cr_build *b = c->b;
     cr_graph *g = c->g;
-    if (!b->o->with_labels) return;
-    if (b->n_extra == CR_MAX_EXTRA) {
-        cr_block_wrong(c, c->at, "the model has more than %d additional losses; use fewer",
-                       CR_MAX_EXTRA);
-        return;
-    }
+    if (!cr_block_learns(c)) return;
     cr_node *all = cr_row_sum(g, cr_mul(g, cr_matmul_kn(g, x, cr_fold_gram(g, Q)), x));
     cr_node *r = cr_mul(g, cr_seq_spread(g, x, k->axis), cr_gather_rows(g, Q, k));
     r = cr_row_sum(g, r);
     cr_node *two[] = {cr_mul(g, r, r), r};
     cr_node *own = cr_seq_pool(g, cr_add(g, two, (float[]){(float)(1 - w), -2}, 2), false);
     cr_node *both[] = {all, own};
-    b->extra[b->n_extra++] =
-        (cr_extra_loss){.name = cr_arena_printf(&b->m->arena, "%s_loss", c->block),
-                        .row = cr_add(g, both, (float[]){(float)w, 1}, 2),
-                        .weight = -1,
-                        .whole = true};
+    cr_block_loss(c, cr_add(g, both, (float[]){(float)w, 1}, 2));
 }
 
 static void all_items(cr_block_call *c, const void *conf) {
@@ -121,5 +111,6 @@ const cr_block_type cr_block_all_items = {
     .takes = CR_TAKES_EACH | CR_TAKES_POSITIONS | CR_TAKES_MIXED,
     .min_in = 3,
     .max_in = 3,
+    .loss = true,
     .build = all_items,
 };

@@ -61,6 +61,24 @@ cr_block_val cr_block_beside(cr_block_call *c, const cr_block_val *v, int n) {
     return all;
 }
 
+bool cr_block_learns(const cr_block_call *c) {
+    return c->b->o->with_labels;
+}
+
+void cr_block_loss(cr_block_call *c, cr_node *row) {
+    cr_build *b = c->b;
+    if (b->n_extra == CR_MAX_EXTRA) {
+        cr_block_wrong(c, c->at, "the model has more than %d additional losses; use fewer",
+                       CR_MAX_EXTRA);
+        return;
+    }
+    b->extra[b->n_extra++] =
+        (cr_extra_loss){.name = cr_arena_printf(&b->m->arena, "%s_loss", c->block),
+                        .row = row,
+                        .weight = -1,
+                        .whole = true};
+}
+
 /* ---- inputs ---- */
 
 /* Inputs that stand side by side must be of one kind: rows, or positions of one sequence. */

@@ -47,6 +47,7 @@ struct cr_block_type {
     bool shares;        /* another block may have the same parameters (weights_of) */
     /* build gives at least one output, or reports what is wrong. */
     void (*build)(cr_block_call *c, const void *conf);
+    bool loss; /* it brings the loss of the model */
 };
 typedef struct cr_block_type cr_block_type;
 /* A layer without parameters has only a message. */
@@ -78,6 +79,11 @@ void cr_block_give_like(cr_block_call *c, cr_node *node, const cr_block_val *x);
 void cr_block_give_val(cr_block_call *c, cr_block_val v);
 /* cr_block_beside puts n values of one kind side by side. */
 cr_block_val cr_block_beside(cr_block_call *c, const cr_block_val *v, int n);
+/* cr_block_loss makes a row (1) the loss of the model, under the name of the block; a model has
+ * only so many losses, and more are a mistake that it reports. cr_block_learns: are losses wanted?
+ */
+bool cr_block_learns(const cr_block_call *c);
+void cr_block_loss(cr_block_call *c, cr_node *row);
 /* cr_block_query_fits: is the query (c->x.query) at most as wide as what it is compared with
  * (exact: just as wide)? Reports a mistake if not. */
 bool cr_block_query_fits(cr_block_call *c, int64_t width, bool exact);

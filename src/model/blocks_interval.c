@@ -132,7 +132,6 @@ CR_BLOCK_PLAIN(step_pairs, "StepPairsBlock",
                "bad)");
 static void step_pairs(cr_block_call *c, const void *conf) {
     (void)conf;
-    cr_build *b = c->b;
     cr_node *s = c->in[0].node;
     bool fits = s->cls == CR_SEQ;
     for (int i = 1; i < 3; i++)
@@ -143,23 +142,14 @@ static void step_pairs(cr_block_call *c, const void *conf) {
                        "one feature group, equally wide");
         return;
     }
-    if (b->o->with_labels && b->n_extra == CR_MAX_EXTRA) {
-        cr_block_wrong(c, c->at, "the model has more than %d additional losses; use fewer",
-                       CR_MAX_EXTRA);
-        return;
-    }
-    if (b->o->with_labels) {
+    if (cr_block_learns(c)) {
         cr_node *loss[2];
         for (int i = 0; i < 2; i++) {
             cr_node *z = cr_row_sum(c->g, cr_mul(c->g, s, c->in[1 + i].node));
             cr_node *signed_ = cr_add(c->g, &z, (float[]){i ? 1 : -1}, 1);
             loss[i] = cr_activation(c->g, CR_ACT_SOFTPLUS, (float[]){1, INFINITY, 0}, signed_);
         }
-        b->extra[b->n_extra++] =
-            (cr_extra_loss){.name = cr_arena_printf(&b->m->arena, "%s_loss", c->block),
-                            .row = cr_seq_pool(c->g, added(c->g, loss[0], loss[1]), true),
-                            .weight = -1,
-                            .whole = true};
+        cr_block_loss(c, cr_seq_pool(c->g, added(c->g, loss[0], loss[1]), true));
     }
     cr_block_give(c, cr_seq_end(c->g, s, false));
 }
@@ -168,5 +158,6 @@ const cr_block_type cr_block_step_pairs = {
     .takes = CR_TAKES_POSITIONS | CR_TAKES_EACH,
     .min_in = 3,
     .max_in = 3,
+    .loss = true,
     .build = step_pairs,
 };

@@ -132,7 +132,6 @@ static cr_node *find_table(cr_block_call *c, const scores_conf *s) {
 
 static void item_scores(cr_block_call *c, const void *conf) {
     const scores_conf *s = conf;
-    cr_build *b = c->b;
     cr_node *x = c->in[0].node, *y = c->in[1].node, *some = c->n_in > 2 ? c->in[2].node : NULL;
     if (x->cls != CR_SEQ || y->cls != CR_SEQ || x->axis != y->axis || y->width != 1 ||
         (some && (some->cls != CR_SEQ || some->width != 1))) {
@@ -148,17 +147,7 @@ static void item_scores(cr_block_call *c, const void *conf) {
     cr_node *bias = s->bias ? cr_vector(c->g, "bias", E->rows, CR_INIT_C(0)) : NULL;
     cr_graph_pop(c->g, mark);
     cr_node *z = cr_matmul(c->g, x, E, bias, false);
-    if (b->o->with_labels && b->n_extra == CR_MAX_EXTRA) {
-        cr_block_wrong(c, c->at, "the model has more than %d additional losses; use fewer",
-                       CR_MAX_EXTRA);
-        return;
-    }
-    if (b->o->with_labels)
-        b->extra[b->n_extra++] =
-            (cr_extra_loss){.name = cr_arena_printf(&b->m->arena, "%s_loss", c->block),
-                            .row = cr_seq_pool(c->g, cr_softmax_ce(c->g, z, y, 0), true),
-                            .weight = -1,
-                            .whole = true};
+    if (cr_block_learns(c)) cr_block_loss(c, cr_seq_pool(c->g, cr_softmax_ce(c->g, z, y, 0), true));
     cr_node *last = cr_seq_end(c->g, z, false);
     cr_block_give(c, some ? cr_among(c->g, last, some, NEVER) : last);
 }
@@ -167,5 +156,6 @@ const cr_block_type cr_block_item_scores = {
     .takes = CR_TAKES_POSITIONS | CR_TAKES_EACH | CR_TAKES_MIXED,
     .min_in = 2,
     .max_in = 3,
+    .loss = true,
     .build = item_scores,
 };

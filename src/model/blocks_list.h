@@ -47,6 +47,7 @@
     X(linear, cr_block_linear_msg)                                                                 \
     X(mask_block, cr_mask_block_msg)                                                               \
     X(mask_net, cr_mask_net_module_msg)                                                            \
+    X(masked_error, cr_block_masked_error_msg)                                                     \
     X(mean, cr_block_mean_msg)                                                                     \
     X(mix_fields, cr_block_mix_fields_msg)                                                         \
     X(mlp, cr_mlp_msg)                                                                             \
@@ -66,6 +67,7 @@
     X(query, cr_block_query_msg)                                                                   \
     X(residual, cr_block_residual_msg)                                                             \
     X(scale, cr_block_scale_msg)                                                                   \
+    X(scatter, cr_block_scatter_msg)                                                               \
     X(self_attention, cr_block_self_attention_msg)                                                 \
     X(senet, cr_block_senet_msg)                                                                   \
     X(seq_conv, cr_block_seq_conv_msg)                                                             \

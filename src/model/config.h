@@ -85,6 +85,9 @@ typedef struct cr_task_conf {
 extern const cr_msg cr_task_tower_msg, cr_bayes_tower_msg, cr_block_tower_msg;
 /* cr_is_tower_msg: is msg one of these three messages? */
 bool cr_is_tower_msg(const void *msg);
+/* cr_model_own_loss: may a block of a backbone bring the loss, so that `losses` say only what the
+ * outputs are? */
+bool cr_model_own_loss(const cr_model_conf *c);
 /* cr_model_tower returns task tower i of a multi-task model, whatever key its message has for them;
  * NULL: i is behind the last. Such a model takes losses and metrics from its towers, not from
  * model_config. */

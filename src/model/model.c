@@ -358,6 +358,13 @@ static void finish_task(cr_build *b, cr_task *t) {
         cr_node *logits = shifted(b, t->logits, shift);
         add_predictions(b, own, type->pred, t->logits, logits);
         if (!label || t->no_loss) continue;
+        if (type->max_class && t->logits->width > type->max_class) {
+            cr_diag_add(b->diag, CR_SEV_ERROR, CR_ECONF, lc->base.at,
+                        "%s needs num_class %d, it is %lld, and no block that is read brings a "
+                        "loss; correct num_class, or read that block",
+                        type->name, (int)type->max_class, (long long)t->logits->width);
+            continue;
+        }
         cr_session session;
         if (!session_of(b, t, lc, &session) || !condition_of(b, lc, &session)) continue;
         const char *name = own_name(m, m->metrics, m->n_metrics, type->name, t->suffix);

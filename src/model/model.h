@@ -142,6 +142,11 @@ typedef struct cr_model {
     int n_metrics;
     cr_model_metric *train_metrics;
     int n_train_metrics;
+    /* masked_error: what refeed_steps feeds in again, the last of n_refeeds; and scatter: where it
+     * goes to, vectors of n_refed widths, of which refed_width is the last */
+    cr_node *refeeds;
+    int n_refeeds, n_refed;
+    int64_t refed_width;
     cr_seq_axis *axes; /* [graph.n_axes] */
     int n_axes;
     cr_shards *shards; /* the tables that are cut; NULL: there are none */

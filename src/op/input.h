@@ -38,6 +38,10 @@ typedef struct cr_step_input {
     /* by node: where a node that can be shifted (cr_op_type.shift) leaves what that needs; NULL, or
      * an entry NULL: nowhere */
     float *const *before;
+    /* what scatter gives in the place of the batch's numbers: rows that are refed_ld apart; NULL:
+     * those numbers */
+    const float *refed;
+    int64_t refed_ld;
 } cr_step_input;
 /* cr_before returns where a node leaves what a shift needs of the tile's rows; NULL: it is not
  * wanted. cr_before_of returns what it left of row r of the tile. */

@@ -70,6 +70,7 @@
     X(lookup)                                                                                      \
     X(lookup_seq)                                                                                  \
     X(margin)                                                                                      \
+    X(masked_error)                                                                                \
     X(matmul)                                                                                      \
     X(max_pool)                                                                                    \
     X(mean_loss)                                                                                   \
@@ -90,6 +91,7 @@
     X(root)                                                                                        \
     X(row_sum)                                                                                     \
     X(rrelu)                                                                                       \
+    X(scatter)                                                                                     \
     X(seq_attend)                                                                                  \
     X(seq_attention)                                                                               \
     X(seq_end)                                                                                     \

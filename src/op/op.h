@@ -280,6 +280,11 @@ cr_node *cr_seq_take(cr_graph *g, cr_node *s, cr_node *k);
 /* The columns of x that the row's numbers c (1) name; all others are `others`. A row without
  * numbers keeps all. */
 cr_node *cr_among(cr_graph *g, cr_node *x, cr_node *c, float others);
+/* scatter.c: columns that hold the values of the positions of s (2: a number and a value); the
+ * input of a step that is fed with outputs. */
+cr_node *cr_scatter(cr_graph *g, cr_node *s, int64_t columns);
+/* The mean of (x - y)^2 over the columns whose y is not 0; y takes no gradient. */
+cr_node *cr_masked_error(cr_graph *g, cr_node *x, cr_node *y);
 /* For examples: whole numbers below m at the positions of an axis, without a gradient. */
 cr_node *cr_example_numbers(cr_graph *g, int axis, int64_t m);
 /* session_graph.c: row number k (1) of W; a number without a row gives zeros. */

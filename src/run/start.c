@@ -140,6 +140,7 @@ cr_code cr_loop_may_start(loop *l) {
                                                      "config or with --train_input_path"});
     cr_job_check_ema(&l->j, l->diag);
     cr_job_check_servers(&l->j, l->diag);
+    cr_job_check_refeed(&l->j, l->diag);
     cr_loop_check_dump(l);
     cr_job_check_ctr(&l->j, l->diag);
     cr_job_check_inner(&l->j, l->diag);

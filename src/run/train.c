@@ -119,6 +119,7 @@ cr_code cr_loop_step(loop *l, cr_batch *b) {
     look_ahead(l);
     cr_code code = cr_trainer_step(l->t, b, l->step + 1, &err);
     if (code == CR_OK && !l->tc->inner_loop) code = cr_train_metrics_step(l->tm, l->t, b, &err);
+    if (code == CR_OK) code = cr_trainer_refeed(l->t, b, l->step + 1, &err);
     cr_loader_release(l->data, b);
     if (code == CR_ESTOP) return code; /* the step was not made */
     if (code != CR_OK) return cr_diag_err(l->diag, &err);

@@ -484,6 +484,7 @@ static void check_job(report *r, const cr_check_opts *o, cr_folder kind, cr_buf 
         daily ? cr_daily_folder(daily, 0, 0, &r->j.cfg.arena) : root->train_input_path;
     cr_job_check_ctr(&r->j, diag);
     cr_job_check_inner(&r->j, diag);
+    cr_job_check_refeed(&r->j, diag);
     if (!*train)
         cr_diag_add(diag, CR_SEV_WARN, CR_ECONF, CR_NOWHERE,
                     "train_input_path is not set: the data was not looked at");

@@ -224,6 +224,13 @@ CR_CHECKED cr_code cr_user_rows(const char *raw_dir, const char *out_dir, bool t
 CR_CHECKED cr_code cr_social_rows(const char *ratings, const char *relations, const char *out_dir,
                                   bool test, int64_t *rows, cr_err *err);
 
+/* cr_rating_rows writes the ratings of a folder as rows of users, to out_dir/rows.txt: what a user
+ * has rated, and what is to be given back, which is the same or, with a test_dir, the user's
+ * ratings there; left_out: ratings there that the training has no user or item for. More than
+ * `items` items are a mistake. */
+CR_CHECKED cr_code cr_rating_rows(const char *train_dir, const char *test_dir, const char *out_dir,
+                                  int64_t items, int64_t *rows, int64_t *left_out, cr_err *err);
+
 /* cr_pair_mask writes a NumPy file with a 1 for each pair of fields whose weight in an autofis
  * checkpoint is not 0, and a 0 for the others. *left of *n pairs have a 1. */
 CR_CHECKED cr_code cr_pair_mask(const char *ckpt_dir, const char *path, int64_t *left, int64_t *n,

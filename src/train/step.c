@@ -5,6 +5,10 @@
  * As in torch, gradients go through these steps: accumulate, unscale, clip, step, average. Tables
  * do not accumulate: they are updated with every batch, from loss / k. With a loss scale, a batch
  * whose gradients are not finite changes only the scale.
+ *
+ * With refeed_steps a batch has more steps, whose input is the output of the step before (dense
+ * re-feeding of Kuchaiev and Ginsburg 2017). They draw other random numbers and count as updates of
+ * the optimizer, but not as steps of a schedule, and nothing of them is shown.
  */
 #include <math.h>
 #include <string.h>
@@ -43,6 +47,9 @@ struct cr_trainer {
     float max_gradient;
     bool clip_tables; /* enable_global_grad_clip */
     int64_t k;        /* batches per dense step */
+    int64_t again;    /* refeed_steps */
+    float *refed;     /* the input of such a step; NULL: there are none */
+    double *losses;   /* with refed: of the step with the batch's own rows */
     const cr_grad_scaler_conf *scaler;
     float unscale; /* value of the last step */
     bool averages; /* training keeps averages (ema) */
@@ -78,6 +85,15 @@ static cr_plan_opts plan_opts(const cr_job *j) {
     return po;
 }
 
+/* Makes room for the outputs that are fed in again. */
+static cr_code new_refed(cr_trainer *t, cr_err *err) {
+    void *p;
+    CR_TRY(cr_try_alloc(&p, cr_bytes(cr_mul_i64(t->j->batch, cr_ld(t->m->refeeds)), sizeof(float)),
+                        "outputs that are fed in again", err));
+    t->refed = p;
+    return CR_OK;
+}
+
 cr_code cr_trainer_new(cr_trainer **out, cr_job *j, cr_err *err) {
     const cr_train_conf *tc = j->root->train_config;
     cr_trainer *t = cr_alloc(sizeof(*t), "trainer");
@@ -98,6 +114,8 @@ cr_code cr_trainer_new(cr_trainer **out, cr_job *j, cr_err *err) {
     if (code == CR_OK) code = cr_pareto_new(&t->pareto, j, t->w, err);
     if (code == CR_OK && j->strategy != CR_SYNC) code = cr_ps_new(&t->ps, j, t->dense, err);
     if (code == CR_OK) code = cr_delta_new(&t->delta, j, err);
+    t->again = t->m->refeeds ? tc->refeed_steps : 0;
+    if (code == CR_OK && t->again > 0) code = new_refed(t, err);
     t->sliced = po.meet && !t->pareto && !wants_grads(tc);
     if (code == CR_OK && t->sliced) code = cr_work_slice(t->w->w, cr_dense_slices(t->dense), err);
     if (code != CR_OK) {
@@ -117,6 +135,7 @@ cr_code cr_trainer_new(cr_trainer **out, cr_job *j, cr_err *err) {
         t->clip_tables = tc->grad_clipping->enable_global_grad_clip;
     }
     t->k = tc->gradient_accumulation_steps > 1 ? tc->gradient_accumulation_steps : 1;
+    t->losses = CR_NEW_N(&t->arena, double, t->m->n_losses + 1);
     t->scaler = tc->grad_scaler;
     if (t->scaler) t->counters.loss_scale = t->scaler->init_scale;
     t->unscale = 1;
@@ -144,6 +163,7 @@ void cr_trainer_free(cr_trainer *t) {
     cr_inner_free(t->inner);
     cr_model_work_free(t->next);
     cr_plan_free(t->plan);
+    cr_free(t->refed);
     cr_arena_clear(&t->arena);
     cr_free(t);
 }
@@ -160,14 +180,22 @@ static void keep_rates(cr_trainer *t) {
         if (s->v[k].members > 0) t->lrs[t->n_lrs++] = s->steps[k].lr;
 }
 
+/* Loss k of the run that was made last, which may be one with outputs that were fed in. */
+static double loss_now(const cr_trainer *t, int k) {
+    double weight;
+    if (t->pareto) return cr_pareto_loss(t->pareto, k, &weight);
+    if (t->inner) return cr_inner_loss(t->inner, k);
+    return cr_work_whole(t->w->w, t->m->losses[k].mean, 0);
+}
+
 static cr_code bad_loss(const cr_trainer *t, int64_t step, cr_err *err) {
     for (int k = 0; k < t->m->n_losses; k++)
-        if (!isfinite(cr_trainer_loss(t, k)))
+        if (!isfinite(loss_now(t, k)))
             return cr_fail(err, CR_ERUN,
                            "%s became %s at step %lld; look for huge or NaN inputs (normalise raw "
                            "features) or lower the learning rate. "
                            "The weights of this step are not saved",
-                           t->m->losses[k].name, isnan(cr_trainer_loss(t, k)) ? "NaN" : "infinite",
+                           t->m->losses[k].name, isnan(loss_now(t, k)) ? "NaN" : "infinite",
                            (long long)step);
     return CR_OK;
 }
@@ -205,9 +233,11 @@ static float clip_factor(const cr_trainer *t, double sum) {
     return f < 1 || isnan(f) ? (float)f : 1;
 }
 
-/* Turns the gradients of this batch into new weights. */
-static cr_code update(cr_trainer *t, int64_t step, cr_err *err) {
+/* Turns the gradients of this batch into new weights. again: they are those of outputs that were
+ * fed in, for which the schedule stands still. */
+static cr_code update(cr_trainer *t, int64_t step, bool again, cr_err *err) {
     cr_trainer_state *c = &t->counters;
+    int64_t sched_steps = c->sched_steps - again;
     cr_pool *pool = t->j->pool;
     bool last = c->accumulated + 1 >= t->k, norm = t->clip == CR_CLIP_NORM, fine = true;
     float unscale = t->unscale = t->scaler ? (float)(1 / c->loss_scale) : 1;
@@ -233,8 +263,8 @@ static cr_code update(cr_trainer *t, int64_t step, cr_err *err) {
         on_dense.factor = f;
         if (t->clip_tables) on_tables.factor = f;
     }
-    cr_rules_step(&t->j->tables, c->sched_steps, c->sched_epochs, c->updates + 1);
-    cr_rules_step(&t->j->dense, c->sched_steps, c->sched_epochs, c->dense_updates + 1);
+    cr_rules_step(&t->j->tables, sched_steps, c->sched_epochs, c->updates + 1);
+    cr_rules_step(&t->j->dense, sched_steps, c->sched_epochs, c->dense_updates + 1);
     keep_rates(t);
     if (!overflow) {
         cr_updater_adjust(t->up, on_tables);
@@ -243,7 +273,7 @@ static cr_code update(cr_trainer *t, int64_t step, cr_err *err) {
     }
     c->overflow |= overflow || (t->scaler && last && !isfinite(dense_sum));
     c->accumulated++;
-    c->sched_steps++;
+    c->sched_steps += !again;
     if (!last) return CR_OK;
     if (!c->overflow) {
         cr_dense_apply(t->dense, pool, on_dense, c->averages == 0);
@@ -410,17 +440,44 @@ cr_code cr_trainer_step(cr_trainer *t, const cr_batch *b, int64_t step, cr_err *
     double t2 = cr_now();
     if (!t->scaler) CR_TRY(bad_loss(t, step, err));
     cr_pool_stage(t->j->pool, CR_STAGE_UPDATE);
-    cr_code code = t->ps ? push(t, err) : update(t, step, err);
+    cr_code code = t->ps ? push(t, err) : update(t, step, false, err);
     cr_model_rest_rows(t->m);
     cr_pool_stage(t->j->pool, CR_STAGE_NONE);
     if (code != CR_OK) return code;
     if (t->delta) CR_TRY(cr_job_alone(t->j, cr_delta_note(t->delta, loaded, t->up, err), err));
     cr_label_watch_step(&t->labels, b);
+    for (int k = 0; t->refed && k < t->m->n_losses; k++)
+        t->losses[k] = loss_now(t, k);
     double t3 = cr_now();
     t->times.group += t1 - t0;
     t->times.step += t2 - t1;
     t->times.update += t3 - t2;
     return CR_OK;
+}
+
+/* One step whose input is the output of the step before; number: from 1 on. */
+static cr_code refeed(cr_trainer *t, const cr_batch *b, int64_t step, int64_t number, cr_err *err) {
+    const cr_node *y = t->m->refeeds;
+    memcpy(t->refed, cr_work_val(t->w->w, y), cr_bytes(b->n_rows * cr_ld(y), sizeof(float)));
+    /* without scales each row weighs the same: all of its columns have a value now */
+    cr_step_input in = {.batch = b,
+                        .slope = t->scaler ? t->counters.loss_scale : 1,
+                        .refed = t->refed,
+                        .refed_ld = cr_ld(y)};
+    cr_run run = {.input = &in, .n_rows = b->n_rows, .step = step + (number << 48)};
+    cr_plan_pack(t->plan, t->j->pool);
+    CR_TRY(cr_job_alone(t->j, cr_model_run(t->w, b, &run, err), err));
+    if (!t->scaler) CR_TRY(bad_loss(t, step, err));
+    return update(t, step, true, err);
+}
+
+cr_code cr_trainer_refeed(cr_trainer *t, const cr_batch *b, int64_t step, cr_err *err) {
+    double t0 = cr_now();
+    cr_code code = CR_OK;
+    for (int64_t i = 1; i <= t->again && code == CR_OK; i++)
+        code = refeed(t, b, step, i, err);
+    t->times.step += cr_now() - t0;
+    return code;
 }
 
 cr_code cr_trainer_dump(cr_trainer *t, int64_t step, cr_err *err) {
@@ -429,10 +486,7 @@ cr_code cr_trainer_dump(cr_trainer *t, int64_t step, cr_err *err) {
 }
 
 double cr_trainer_loss(const cr_trainer *t, int k) {
-    double weight;
-    if (t->pareto) return cr_pareto_loss(t->pareto, k, &weight);
-    if (t->inner) return cr_inner_loss(t->inner, k);
-    return cr_work_whole(t->w->w, t->m->losses[k].mean, 0);
+    return t->refed ? t->losses[k] : loss_now(t, k);
 }
 
 double cr_trainer_total(const cr_trainer *t) {

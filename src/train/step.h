@@ -13,6 +13,9 @@ void cr_trainer_free(cr_trainer *t);
  * weights are then as before the step). It allocates nothing once the largest batch was seen, but
  * for tables that grow and the ids of a dump. */
 CR_CHECKED cr_code cr_trainer_step(cr_trainer *t, const cr_batch *b, int64_t step, cr_err *err);
+/* cr_trainer_refeed makes the steps of train_config.refeed_steps with the outputs of that step, of
+ * which losses and values (cr_trainer_val) must have been read; without the key it does nothing. */
+CR_CHECKED cr_code cr_trainer_refeed(cr_trainer *t, const cr_batch *b, int64_t step, cr_err *err);
 /* cr_trainer_ahead is called before a step, with the batch of the step after it, so that the ids of
  * tables on other ranks travel meanwhile. All ranks call it or none does. next NULL: this rank does
  * not have that batch, so nothing travels. It must stay valid until the step after. Without such
@@ -56,7 +59,7 @@ CR_CHECKED cr_code cr_trainer_dump(cr_trainer *t, int64_t step, cr_err *err);
 bool cr_trainer_watch_tasks(cr_trainer *t,
                             cr_code (*fn)(void *ctx, const cr_batch *query, cr_err *err),
                             void *ctx);
-double cr_trainer_loss(const cr_trainer *t, int k); /* loss k of the last step */
+double cr_trainer_loss(const cr_trainer *t, int k); /* loss k of the last cr_trainer_step */
 double cr_trainer_total(const cr_trainer *t);       /* all losses together, with their weights */
 cr_updater *cr_trainer_updater(const cr_trainer *t);
 /* Returns the rows of an output node in the last step, before the update; they are cr_ld apart. */

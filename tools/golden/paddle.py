@@ -27,13 +27,14 @@ from paddle_meta import CASES as META, meta_step
 from paddle_nets import CASES as MATCHED
 from paddle_news import CASES as NEWS
 from paddle_rank import CASES as RANKED
+from paddle_rated import CASES as RATED
 from paddle_social import CASES as SOCIAL
 from paddle_steps import CASES as STEPPED
 from paddle_tasks import CASES as TASKS
 
-CASES = {**ATTENDED, **GRAPHS, **INTERVALS, **LISTS, **MASKED, **META, **MATCHED, **NEWS, **RANKED, **SOCIAL, **STEPPED, **TASKS}
+CASES = {**ATTENDED, **GRAPHS, **INTERVALS, **LISTS, **MASKED, **META, **MATCHED, **NEWS, **RANKED, **RATED, **SOCIAL, **STEPPED, **TASKS}
 B, STEPS = 16, 10
-OPTIMIZERS = dict(SGD=torch.optim.SGD, Adam=torch.optim.Adam, AdamW=torch.optim.AdamW)
+OPTIMIZERS = dict(SGD=torch.optim.SGD, Momentum=lambda p, lr: torch.optim.SGD(p, lr, momentum=0.9, weight_decay=0.01), Adam=torch.optim.Adam, AdamW=torch.optim.AdamW)
 CRANK = os.environ.get("CRANK", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "build", "crank"))
 
 
@@ -94,9 +95,16 @@ def run(case, start, batches, dtype):
             out.update({"grad/" + k: v.grad.clone() for k, v in P.items() if v.requires_grad})
         if case.tasks:
             losses[-1] = meta_step(case, P, learned, x, y)
-        if case.optimizer == "AdamW":  # as bert4rec is shipped
-            torch.nn.utils.clip_grad_norm_(moved, 5)
+        clip = 5 if case.optimizer == "AdamW" else case.clip  # 5: as bert4rec is shipped
+        if clip:
+            torch.nn.utils.clip_grad_norm_(moved, clip)
         opt.step()
+        if case.again:
+            opt.zero_grad()
+            case.net(P, case.again(x, logits.detach()), True)[1].backward()
+            if clip:
+                torch.nn.utils.clip_grad_norm_(moved, clip)
+            opt.step()
         for k, (lr, c, mu) in case.grda.items():
             sums[k] -= lr * P[k].grad
             P[k].data = sums[k].sign() * (sums[k].abs() - c * lr ** (0.5 + mu) * (step + 1) ** mu).clamp(min=0)

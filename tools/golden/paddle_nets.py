@@ -13,10 +13,12 @@ WIDE = "model.embedding_group.emb_impls.__BASE__.ebc.embedding_bags.%s_wide.weig
 
 
 class Case:
-    def __init__(self, model, config, rows, net, loss, rate, optimizer="SGD", frozen=None, grda={}):
+    def __init__(self, model, config, rows, net, loss, rate, optimizer="SGD", frozen=None, grda={}, clip=None, again=None):
         self.model, self.config, self.rows, self.net, self.loss = model, config, rows, net, loss
         self.rate, self.optimizer = rate, optimizer
         self.grda = grda  # parameters that dual averaging moves: name -> rate, c, mu
+        self.clip = clip  # the most that the norm of the gradients may be
+        self.again = again  # makes the input of a second step of the columns and the outputs of the first
         self.frozen = frozen  # parameters whose names begin so have gradients and stay as they are
         self.tasks = None  # meta-learning: support rows, query rows, inner steps, their rate
         self.reread = None  # gives the rows that crank has drawn

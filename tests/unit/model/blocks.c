@@ -108,6 +108,12 @@ static const struct {
              "backbone: {blocks: [{name: t, inputs: [" SEQ "], seq_conv: {filters: 5}}, {name: p, "
              "inputs: [{block_name: t}], pooling: {pooling_type: max}}], concat_blocks: [p]}"),
      5, "weight bias"},
+    {"scatter",
+     M_MODEL(GROUPS, "backbone: {blocks: [{name: k, inputs: [" SEQ
+                     "], linear: {units: 2}}, {name: t, inputs: [{block_name: k}], scatter: "
+                     "{columns: 5}}], concat_blocks: [t]}"),
+     5, ""},
+    {"masked_error", MODEL(AB ", " AB, "masked_error: {}"), 8, ""},
     {"similarity", MODEL(AB ", " AB, "similarity: {}"), 4, ""},
     {"transformer", MODEL(SEQ, "transformer: {num_heads: 2, ff_units: 5}"), 4,
      "layers.0.self_attn.in_proj_weight layers.0.self_attn.in_proj_bias "

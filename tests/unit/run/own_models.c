@@ -348,6 +348,17 @@ static const struct a_graph {
      "{feature_group_name: ages}], item_scores: {items_of: item}}]}, "
      "losses: [{softmax_cross_entropy: {}}], metrics: [{accuracy: {}}, {ndcg_at_k: {}}, "
      "{mean_reciprocal_rank: {}}]}"},
+    /* a vector of values, and an error over those that are there */
+    {"scatter",
+     "model_config={feature_groups: ["
+     "{group_name: ages, group_type: SEQUENCE, feature_names: [clicks__place]}], num_class: 12, "
+     "backbone: {blocks: ["
+     "{name: own, inputs: [{feature_group_name: ages}, {feature_group_name: ages}], scatter: "
+     "{columns: 12}}, "
+     "{name: deep, inputs: [{block_name: own}], mlp: {hidden_units: [4, 12], activation: "
+     "nn.SELU}}, "
+     "{name: values, inputs: [{block_name: deep}, {block_name: own}], masked_error: {}}]}, "
+     "losses: [{l2_loss: {}}]}"},
     {"plugin_model", "model_config={feature_groups: ["
                      "{group_name: user, feature_names: [user, tags]}, "
                      "{group_name: item, feature_names: [item, cate, price]}], "
@@ -817,6 +828,8 @@ TEST(mistakes_of_layers) {
     REFUSED(SOCIAL("rated: [0, 1], trusts: [0, 2]"), "trusts names number 2", "from 0 to 1");
     REFUSED(SOCIAL("trusts: [0, 1]"), "rated is empty; list the users with their items");
     REFUSED(SOCIAL("rated: [0, 1]"), "social_graph reads the number of a user");
+    REFUSED(LAYER("scatter: {columns: 3}"), "a sequence with a number and a value at each step");
+    REFUSED(MIXED("masked_error: {}"), "its inputs are 32 and 2 wide");
 #define ITEMS(inputs, keys) ONE(BLOCK("a", inputs "], all_items: {num_features: 3, " keys "}"))
     REFUSED(ITEMS(THREE_ROWS, "items: [0, 1]"), "a sequence of the numbers of the user's items");
     REFUSED(ITEMS(THREE_ROWS, "items: [0, 3]"), "item 1 has the feature 3", "num_features is 3");

@@ -319,6 +319,7 @@ static void run_case(const char *name, int threads) {
         }
         CHECK_INT(cr_trainer_step(t, b, step, NULL), 0);
         if (loss && step < loss->n) got_loss[step] = (float)cr_trainer_total(t);
+        CHECK_INT(cr_trainer_refeed(t, b, step, NULL), 0);
         step++;
         cr_loader_release(l, b);
     }
