@@ -267,7 +267,7 @@ const cr_pickle *cr_pickle_item(const cr_pickle *array, int64_t k) {
 }
 
 /* Reads item k as a whole number or as another one. */
-static bool read(const cr_pickle *v, int64_t k, bool *is_whole, int64_t *i, double *x) {
+static bool value_at(const cr_pickle *v, int64_t k, bool *is_whole, int64_t *i, double *x) {
     const cr_pickle *other = cr_pickle_item(v, k);
     if (other) {
         v = other;
@@ -287,7 +287,7 @@ static bool read(const cr_pickle *v, int64_t k, bool *is_whole, int64_t *i, doub
 bool cr_pickle_number(const cr_pickle *v, int64_t k, double *out) {
     bool whole;
     int64_t i;
-    if (!read(v, k, &whole, &i, out)) return false;
+    if (!value_at(v, k, &whole, &i, out)) return false;
     if (whole) *out = (double)i;
     return true;
 }
@@ -295,7 +295,7 @@ bool cr_pickle_number(const cr_pickle *v, int64_t k, double *out) {
 bool cr_pickle_whole(const cr_pickle *v, int64_t k, int64_t *out) {
     bool whole;
     double x;
-    if (!read(v, k, &whole, out, &x)) return false;
+    if (!value_at(v, k, &whole, out, &x)) return false;
     if (whole) return true;
     if (!(fabs(x) < 9e18) || floor(x) != x) return false;
     *out = (int64_t)x;

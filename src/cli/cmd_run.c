@@ -174,6 +174,10 @@ static cr_code make_rows(cr_ui *ui, const cr_paddle_run *r) {
         if (code != CR_OK) return cr_ui_fail(ui, &err);
         CR_INFO("%s holds %lld rows of %lld tasks, made from the frame in %s", x->dir, (long long)n,
                 (long long)tasks, x->raw);
+    } else if (x->kind == CR_ROWS_STEPS) {
+        if (cr_session_rows(x->raw, x->dir, &x->sessions, &n, &err) != CR_OK)
+            return cr_ui_fail(ui, &err);
+        CR_INFO("%s holds %lld rows, made from the pickles in %s", x->dir, (long long)n, x->raw);
     } else if (x->kind == CR_ROWS_USERS) {
         if (cr_user_rows(x->raw, x->dir, r->infer, &n, &err) != CR_OK) return cr_ui_fail(ui, &err);
         CR_INFO("%s holds %lld rows, users with all of their items, made from the pairs in %s",

@@ -20,6 +20,7 @@ typedef enum cr_paddle_rows_kind {
     CR_ROWS_INTERVALS,   /* user, item, rating, time with tabs: a line per user (tisas) */
     CR_ROWS_TASKS,       /* tasks of a pickled frame (metaheac) */
     CR_ROWS_SOCIAL,      /* ratings, and relations of users (mhcn) */
+    CR_ROWS_STEPS,       /* sessions in pickles of pandas and NumPy (dsin) */
 } cr_paddle_rows_kind;
 /* Sizes of rows of news: words of a title and of a text, browsed articles and other candidates of a
  * row; and the ids that stand for none. */
@@ -50,6 +51,13 @@ typedef struct cr_paddle_tasks {
 } cr_paddle_tasks;
 extern const char *const cr_paddle_user_columns[], *const cr_paddle_list_columns[],
                                                        *const cr_paddle_ad_columns[];
+/* Sizes of histories in sessions: how many there are, and the most steps of each; and the columns
+ * of ids beside them. */
+typedef struct cr_paddle_sessions {
+    int64_t sessions, steps;
+} cr_paddle_sessions;
+#define CR_PADDLE_SESSION_IDS 15
+extern const char *const cr_paddle_session_ids[CR_PADDLE_SESSION_IDS];
 typedef struct cr_paddle_rows {
     cr_paddle_rows_kind kind;
     const char *raw, *dir;           /* the folder of the data, and that of the rows */
@@ -62,6 +70,7 @@ typedef struct cr_paddle_rows {
     cr_paddle_masked masked;
     cr_paddle_interval interval;
     cr_paddle_tasks tasks;
+    cr_paddle_sessions sessions;
 } cr_paddle_rows;
 
 /* A key of the config with its value, as PaddleRec shows them: runner.train.epochs and 4. */

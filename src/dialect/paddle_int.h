@@ -10,7 +10,7 @@
  *   paddle_rank.c, paddle_tasks.c, paddle_pairs.c, paddle_fgcnn.c, paddle_weighed.c,
  *   paddle_steps.c, paddle_match.c, paddle_recall.c, paddle_news.c, paddle_attend.c,
  *   paddle_lists.c, paddle_masked.c, paddle_interval.c, paddle_meta.c,
- *   paddle_social.c, paddle_rated.c  the models
+ *   paddle_sessions.c, paddle_social.c, paddle_rated.c  the models
  *   paddle_runs.c   what `crank run` does, one after the other
  *   paddle_servers.c  training with parameter servers
  *   paddle_tables.c   tables with an accessor, and training day by day
@@ -135,16 +135,17 @@ void cr_pd_set(cr_pd *p);
 const cr_paddle_env *cr_pd_envs(const cr_pd *p, cr_arena *a, int *n);
 
 /* ---- paddle_data.c ---- */
-void cr_pd_intervals(cr_pd *p); /* items;times;places;next;others;weight;label;candidates */
-void cr_pd_masked(cr_pd *p);    /* items;positions;places;labels;item;weight;candidates */
-void cr_pd_criteo(cr_pd *p);    /* click, 1 to 26, dense_feature */
-void cr_pd_feat(cr_pd *p);      /* label, feat_idx and feat_value of 39 fields */
-void cr_pd_places(cr_pd *p);    /* label, 39 ids, 39 values, without names */
-void cr_pd_census(cr_pd *p);    /* two labels, then numbers */
-void cr_pd_aliccp(cr_pd *p);    /* id, click, buy, then field:feature with commas */
-void cr_pd_history(cr_pd *p);   /* items;categories;item;category;label */
-void cr_pd_ratings(cr_pd *p);   /* user,item,label */
-void cr_pd_signs(cr_pd *p);     /* sign:slot, the label in slot 1 */
+void cr_pd_intervals(cr_pd *p);     /* items;times;places;next;others;weight;label;candidates */
+void cr_pd_session_steps(cr_pd *p); /* label;ids;price;steps of sessions */
+void cr_pd_masked(cr_pd *p);        /* items;positions;places;labels;item;weight;candidates */
+void cr_pd_criteo(cr_pd *p);        /* click, 1 to 26, dense_feature */
+void cr_pd_feat(cr_pd *p);          /* label, feat_idx and feat_value of 39 fields */
+void cr_pd_places(cr_pd *p);        /* label, 39 ids, 39 values, without names */
+void cr_pd_census(cr_pd *p);        /* two labels, then numbers */
+void cr_pd_aliccp(cr_pd *p);        /* id, click, buy, then field:feature with commas */
+void cr_pd_history(cr_pd *p);       /* items;categories;item;category;label */
+void cr_pd_ratings(cr_pd *p);       /* user,item,label */
+void cr_pd_signs(cr_pd *p);         /* sign:slot, the label in slot 1 */
 /* cr_pd_data writes data_config and the paths. */
 void cr_pd_data(cr_pd *p);
 /* cr_pd_id_features adds a feature per column of ids, all with the same table. */
@@ -268,6 +269,9 @@ void cr_pd_dpin(cr_pd *p);
 void cr_pd_listwise(cr_pd *p);
 void cr_pd_bert4rec(cr_pd *p);
 void cr_pd_tisas(cr_pd *p);
+void cr_pd_dsin(cr_pd *p);
+/* cr_pd_session_sizes reads the sizes of dsin's histories. */
+cr_paddle_sessions cr_pd_session_sizes(cr_pd *p);
 /* cr_pd_interval_sizes reads the sizes of tisas's rows. */
 cr_paddle_interval cr_pd_interval_sizes(cr_pd *p);
 /* cr_pd_masked_sizes reads the sizes of bert4rec's sessions. */

@@ -86,6 +86,7 @@ static const cr_pd_model models[] = {
     {"dmr", cr_pd_behaviour, cr_pd_dmr, idle_none, "Adam", false, false},
     {"dnn", cr_pd_criteo, cr_pd_dnn, idle_slots, "Adam", false, true},
     {"dpin", cr_pd_page, cr_pd_dpin, idle_dpin, "SGD", false, false},
+    {"dsin", cr_pd_session_steps, cr_pd_dsin, idle_none, "Adam", false, false},
     {"dssm", cr_pd_documents, cr_pd_dssm, idle_none, "Adam", true, false},
     {"ensfm", cr_pd_users, cr_pd_ensfm, idle_ensfm, "Adagrad", false, false},
     {"escm2", cr_pd_aliccp, cr_pd_escm2, idle_escm2, "Adam", false, false},
@@ -135,7 +136,7 @@ static const cr_pd_model models[] = {
 #define N_MODELS (sizeof models / sizeof *models)
 
 /* Models of PaddleRec that crank does not have. */
-static const char *const others[] = {"deepwalk", "dselect_k", "dsin", "iprec", "kim", "maml", NULL};
+static const char *const others[] = {"deepwalk", "dselect_k", "iprec", "kim", "maml", NULL};
 
 static const char *next_model(const void *ctx, size_t i) {
     (void)ctx;
@@ -208,6 +209,7 @@ static const cr_pd_model *by_keys(const cr_pd *p) {
         {"naml", "neg_condidate_sample_size", "article_title_size"},
         {"dmr", "main_embedding_size", "cms_segid_size"},
         {"metaheac", "local_lr", "num_expert"},
+        {"dsin", "feat_embed_size", "cms_segid_size"},
         {"tisas", "time_span", "maxlen"},
         {"bert4rec", "_voc_size", "_max_position_seq_len"},
         {"dpin", "max_item", "max_context"},

@@ -15,6 +15,7 @@
  *   mhcn                 ratings and relations of users: the same
  *   deeprec              user, item, rating: the same, a line per user
  *   ensfm                pairs of users and items in train.csv and test.csv: the same
+ *   dsin                 arrays and a frame in pickles: the same
  *   listwise             drawn lists, without data: <save_checkpoint_path>/rows/train and, for an
  *                        evaluation, rows/test beside the epochs
  *
@@ -51,6 +52,7 @@ cr_paddle_rows cr_pd_rows(cr_pd *p, bool infer) {
     if (has(p, "local_lr", "num_expert")) r.kind = CR_ROWS_TASKS;
     if (has(p, "n_layer", "num_factors")) r.kind = CR_ROWS_SOCIAL;
     if (has(p, "layer_sizes", "dp_drop_prob")) r.kind = CR_ROWS_RATINGS;
+    if (has(p, "feat_embed_size", "cms_segid_size")) r.kind = CR_ROWS_STEPS;
     if (r.kind == CR_ROWS_AS_THEY_ARE) return r;
     if (r.kind == CR_ROWS_TASKS) r.tasks = cr_pd_task_sizes(p);
     if (r.kind == CR_ROWS_SOCIAL) {
@@ -58,6 +60,7 @@ cr_paddle_rows cr_pd_rows(cr_pd *p, bool infer) {
         r.relations = beside(p, "relation_file");
     }
     if (r.kind == CR_ROWS_INTERVALS) r.interval = cr_pd_interval_sizes(p);
+    if (r.kind == CR_ROWS_STEPS) r.sessions = cr_pd_session_sizes(p);
     if (r.kind == CR_ROWS_MASKED) r.masked = cr_pd_masked_sizes(p);
     if (r.kind == CR_ROWS_NEWS) r.news = cr_pd_news_sizes(p);
     if (r.kind == CR_ROWS_MATRIX) r.fields = cr_pd_matrix_fields(p);

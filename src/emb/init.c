@@ -163,6 +163,13 @@ void cr_init_fill(const cr_init *init, uint64_t key, int64_t first, int64_t n, f
         for (int64_t i = 0; i < n; i++)
             out[i] = (float)(init->a + init->b * cr_rng_normal(key, (uint64_t)(first + i)));
         break;
+    case CR_INIT_WAVES:
+        for (int64_t i = 0; i < n; i++) {
+            int64_t D = (int64_t)init->a, place = (first + i) / D, c = (first + i) % D;
+            double x = (double)place / pow(10000, 2.0 * (double)c / (double)D);
+            out[i] = (float)(c % 2 ? cos(x) : sin(x));
+        }
+        break;
     case CR_INIT_TRUNC_NORMAL:
         /* Draws again until the value lies inside the limits; each value has its own stream of
          * tries. */

@@ -13,11 +13,12 @@ typedef enum cr_init_kind {
     CR_INIT_CONST,
     CR_INIT_UNIFORM,
     CR_INIT_NORMAL,
-    CR_INIT_TRUNC_NORMAL
+    CR_INIT_TRUNC_NORMAL,
+    CR_INIT_WAVES, /* rows of a sines and cosines, from the place 0 on */
 } cr_init_kind;
 typedef struct cr_init {
     cr_init_kind kind;
-    double a, b;   /* const: value; uniform: low, high; normal: mean, std */
+    double a, b;   /* const: value; uniform: low, high; normal: mean, std; waves: a row's width */
     double lo, hi; /* trunc normal: the limits */
 } cr_init;
 

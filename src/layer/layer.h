@@ -139,6 +139,12 @@ cr_node *cr_gru_layer(cr_graph *g, const char *name, cr_node *x, int64_t H, cr_n
 /* The same without attention, with a first state and a direction, as in cr_gru_from. */
 cr_node *cr_gru_layer_from(cr_graph *g, const char *name, cr_node *x, int64_t H, cr_node *start,
                            bool reverse, bool reset_before);
+/* Layers of LSTM over the steps of x, each H wide; both_ways: each layer goes in both directions,
+ * and the next one reads both. Gives the states of the last layer, those from the last step to the
+ * first in *back (NULL: one direction). Parameters as torch names them: name.weight_ih_l0, ...,
+ * name.bias_hh_l0_reverse. */
+cr_node *cr_lstm_layers(cr_graph *g, const char *name, cr_node *x, int64_t H, int64_t layers,
+                        bool both_ways, cr_node **back);
 /* DIEN: a GRU over x, whose states are compared with the query q, and a second one in which this
  * attention acts; its last state is the result. *states are those of the first. q may not be wider
  * than the states. */
@@ -158,7 +164,9 @@ typedef enum cr_norm_kind { CR_NORM_POST, CR_NORM_PRE, CR_NORM_NONE } cr_norm_ki
 typedef struct cr_transformer_conf {
     int64_t num_heads, num_layers, ff_units; /* ff_units 0: four times the width */
     double dropout;
-    int norm; /* a cr_norm_kind */
+    int norm;          /* a cr_norm_kind */
+    bool no_bias;      /* of the linear layers */
+    cr_node *sessions; /* steps with the same number (1) attend to each other alone; NULL: to all */
 } cr_transformer_conf;
 void cr_transformer(cr_graph *g, const char *name, const cr_transformer_conf *c, cr_node **steps,
                     cr_node **target, const cr_act_spec *act);

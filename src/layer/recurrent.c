@@ -1,38 +1,68 @@
 /*
- * recurrent.c - layers over the steps of a sequence, in order: GRU, and DIEN's interest evolution.
- * Parameters have the names of torch's GRU: weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0.
+ * recurrent.c - layers over the steps of a sequence, in order: GRU, LSTM, and DIEN's interest
+ * evolution. Parameters have the names of torch's modules: weight_ih_l0, weight_hh_l0, bias_ih_l0,
+ * bias_hh_l0.
  */
 #include <math.h>
+#include <stdio.h>
 
 #include "layer/layer.h"
 #include "op/op.h"
 #include "op/param.h"
 
-/* The parameters of a GRU, and what its gates get from the inputs. */
-typedef struct gru_parts {
+/* The parameters of a layer with so many gates, and what its gates get from the inputs. `at` is the
+ * end of their names: l0, l1_reverse. */
+typedef struct gate_parts {
     cr_node *x, *U, *b;
-} gru_parts;
-static gru_parts parts(cr_graph *g, const char *name, cr_node *x, int64_t H) {
+} gate_parts;
+static gate_parts parts(cr_graph *g, const char *name, const char *at, cr_node *x, int64_t H,
+                        int gates) {
+    static const char *const names[] = {"weight_ih", "weight_hh", "bias_ih", "bias_hh"};
     cr_init init = CR_INIT_U(1.0 / sqrt((double)H));
+    cr_node *p[4];
     size_t mark = cr_graph_push(g, "%s", name);
-    cr_node *W = cr_weight(g, "weight_ih_l0", 3 * H, x->width, init);
-    cr_node *U = cr_weight(g, "weight_hh_l0", 3 * H, H, init);
-    cr_node *bw = cr_vector(g, "bias_ih_l0", 3 * H, init);
-    cr_node *bu = cr_vector(g, "bias_hh_l0", 3 * H, init);
+    for (int i = 0; i < 4; i++) {
+        char full[64];
+        snprintf(full, sizeof full, "%s_%s", names[i], at);
+        p[i] = i < 2 ? cr_weight(g, full, gates * H, i ? H : x->width, init)
+                     : cr_vector(g, full, gates * H, init);
+    }
     cr_graph_pop(g, mark);
-    return (gru_parts){cr_matmul(g, x, W, bw, false), U, bu};
+    return (gate_parts){cr_matmul(g, x, p[0], p[2], false), p[1], p[3]};
 }
 
 cr_node *cr_gru_layer(cr_graph *g, const char *name, cr_node *x, int64_t H, cr_node *att, int kind,
                       bool reset_before) {
-    gru_parts p = parts(g, name, x, H);
+    gate_parts p = parts(g, name, "l0", x, H, 3);
     return cr_gru(g, p.x, p.U, p.b, att, (cr_gru_kind)kind, reset_before);
 }
 
 cr_node *cr_gru_layer_from(cr_graph *g, const char *name, cr_node *x, int64_t H, cr_node *start,
                            bool reverse, bool reset_before) {
-    gru_parts p = parts(g, name, x, H);
+    gate_parts p = parts(g, name, "l0", x, H, 3);
     return cr_gru_from(g, p.x, p.U, p.b, start, reverse, reset_before);
+}
+
+/* One direction of a layer of LSTM: its states. */
+static cr_node *lstm_layer(cr_graph *g, const char *name, cr_node *x, int64_t H, int64_t layer,
+                           bool reverse) {
+    char at[48];
+    snprintf(at, sizeof at, "l%lld%s", (long long)layer, reverse ? "_reverse" : "");
+    gate_parts p = parts(g, name, at, x, H, 4);
+    return cr_slice(g, cr_lstm(g, p.x, p.U, p.b, reverse), 0, H);
+}
+
+cr_node *cr_lstm_layers(cr_graph *g, const char *name, cr_node *x, int64_t H, int64_t layers,
+                        bool both_ways, cr_node **back) {
+    cr_node *y = x;
+    *back = NULL;
+    for (int64_t i = 0; i < layers; i++) {
+        if (*back) x = cr_concat(g, (cr_node *[]){y, *back}, 2);
+        y = lstm_layer(g, name, x, H, i, false);
+        if (both_ways) *back = lstm_layer(g, name, x, H, i, true);
+        if (!both_ways) x = y;
+    }
+    return y;
 }
 
 cr_node *cr_evolution(cr_graph *g, const char *name, const cr_evolution_conf *c, cr_node *q,

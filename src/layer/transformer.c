@@ -17,19 +17,19 @@ typedef struct weights {
     cr_node *in, *in_b, *out, *out_b, *up, *up_b, *down, *down_b, *gamma[2], *beta[2];
 } weights;
 
-static weights make(cr_graph *g, int64_t D, int64_t ff) {
+static weights make(cr_graph *g, int64_t D, int64_t ff, bool bias) {
     weights w = {0};
     cr_init zero = CR_INIT_C(0);
     double up = 1.0 / sqrt((double)D), down = 1.0 / sqrt((double)ff);
     w.in =
         cr_weight(g, "self_attn.in_proj_weight", 3 * D, D, CR_INIT_U(sqrt(6.0 / (double)(4 * D))));
-    w.in_b = cr_vector(g, "self_attn.in_proj_bias", 3 * D, zero);
+    if (bias) w.in_b = cr_vector(g, "self_attn.in_proj_bias", 3 * D, zero);
     w.out = cr_weight(g, "self_attn.out_proj.weight", D, D, CR_INIT_U(up));
-    w.out_b = cr_vector(g, "self_attn.out_proj.bias", D, zero);
+    if (bias) w.out_b = cr_vector(g, "self_attn.out_proj.bias", D, zero);
     w.up = cr_weight(g, "linear1.weight", ff, D, CR_INIT_U(up));
-    w.up_b = cr_vector(g, "linear1.bias", ff, CR_INIT_U(up));
+    if (bias) w.up_b = cr_vector(g, "linear1.bias", ff, CR_INIT_U(up));
     w.down = cr_weight(g, "linear2.weight", D, ff, CR_INIT_U(down));
-    w.down_b = cr_vector(g, "linear2.bias", D, CR_INIT_U(down));
+    if (bias) w.down_b = cr_vector(g, "linear2.bias", D, CR_INIT_U(down));
     return w;
 }
 
@@ -79,15 +79,17 @@ void cr_transformer(cr_graph *g, const char *name, const cr_transformer_conf *c,
     float scale = (float)(1.0 / sqrt((double)head_dim));
     for (int64_t i = 0; i < c->num_layers; i++) {
         size_t mark = cr_graph_push(g, "%s.layers.%d", name, (int)i);
-        weights w = make(g, D, ff);
+        weights w = make(g, D, ff, !c->no_bias);
         if (c->norm != CR_NORM_NONE) make_norms(g, &w, D);
         cr_graph_pop(g, mark);
         cr_node *s[3], *r[3] = {NULL, NULL, NULL}, *in = *steps, *row = *target;
         bool pre = c->norm == CR_NORM_PRE;
         project(g, &w, norm(g, &w, 0, in, pre), s);
         if (row) project(g, &w, norm(g, &w, 0, row, pre), r);
-        cr_node *y =
-            cr_seq_attend(g, s[0], s[1], s[2], r[1], r[2], c->num_heads, scale, (float)c->dropout);
+        cr_node *y = c->sessions ? cr_seq_attend_runs(g, s[0], s[1], s[2], c->sessions,
+                                                      c->num_heads, scale, (float)c->dropout)
+                                 : cr_seq_attend(g, s[0], s[1], s[2], r[1], r[2], c->num_heads,
+                                                 scale, (float)c->dropout);
         *steps = feed_forward(g, c, &w, act, in, y);
         if (!row) continue;
         y = cr_seq_attend(g, r[0], s[1], s[2], r[1], r[2], c->num_heads, scale, (float)c->dropout);

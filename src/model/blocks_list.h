@@ -45,6 +45,7 @@
     X(label_attention, cr_block_label_attention_msg)                                               \
     X(layer_norm, cr_block_layer_norm_msg)                                                         \
     X(linear, cr_block_linear_msg)                                                                 \
+    X(lstm, cr_block_lstm_msg)                                                                     \
     X(mask_block, cr_mask_block_msg)                                                               \
     X(mask_net, cr_mask_net_module_msg)                                                            \
     X(masked_error, cr_block_masked_error_msg)                                                     \
@@ -72,6 +73,7 @@
     X(senet, cr_block_senet_msg)                                                                   \
     X(seq_conv, cr_block_seq_conv_msg)                                                             \
     X(session_graph, cr_block_session_graph_msg)                                                   \
+    X(session_interests, cr_block_session_interests_msg)                                           \
     X(similarity, cr_block_similarity_msg)                                                         \
     X(simple_attention, cr_block_simple_attention_msg)                                             \
     X(slice, cr_block_slice_msg)                                                                   \

@@ -251,7 +251,8 @@ static void transformer(cr_block_call *c, const void *conf) {
     }
     if ((q || t->output == OUT_TARGET) && !cr_block_query_fits(c, s->width, true)) return;
     if (!plain_activation(c, t, &act)) return;
-    cr_transformer_conf tc = {t->num_heads, t->num_layers, t->ff_units, t->dropout, t->norm};
+    cr_transformer_conf tc = {t->num_heads, t->num_layers, t->ff_units, t->dropout,
+                              t->norm,      false,         NULL};
     cr_transformer(c->g, c->path, &tc, &s, &q, &act);
     if (t->output == OUT_ALL) {
         cr_block_give_val(c, (cr_block_val){s, s->width, q});

@@ -1,9 +1,11 @@
 /*
  * by_number.c - choices by numbers that the data gives: steps at the places that a second sequence
- * names, and of a row's columns those that a sequence names.
+ * names, the means of the steps with each number, and of a row's columns those that a sequence
+ * names.
  *
  * take:  y_j = s_k with k = k_j, the number of a position of the same row, from 0; a number without
  *        a position gives zeros.
+ * mean:  y_j = the mean of the s_i whose number is k_j; zeros when there are none.
  * among: y_c = x_c where c is one of the row's numbers, else a constant; a row without numbers
  *        keeps all of its columns.
  */
@@ -110,6 +112,81 @@ const cr_op_type cr_op_seq_take = {.name = "seq_take",
 
 cr_node *cr_seq_take(cr_graph *g, cr_node *s, cr_node *k) {
     return cr_graph_op(g, &cr_op_seq_take, (cr_node *[]){s, k}, 2, NULL, 0);
+}
+
+/* ---- mean: s (w) and its numbers (1), k (1) of another axis ---- */
+
+enum { IN_OF = 1, IN_TO };
+
+static void mean_infer(cr_node *n) {
+    const cr_node *s = n->in[IN_S], *of = n->in[IN_OF], *k = n->in[IN_TO];
+    if (s->cls != CR_SEQ || of->cls != CR_SEQ || of->axis != s->axis || of->width != 1 ||
+        k->cls != CR_SEQ || k->width != 1)
+        CR_BUG("seq_mean_by: not a sequence with numbers, and one of numbers");
+    n->cls = CR_SEQ;
+    n->axis = k->axis;
+    n->width = s->width;
+}
+
+/* Calls fn for each position q of the numbers and each step p with the same number; share is 1 by
+ * how many such steps there are. */
+static void each_member(const cr_node *n, cr_tile *t,
+                        void (*fn)(const cr_node *n, cr_tile *t, int64_t q, int64_t p,
+                                   float share)) {
+    const cr_node *of = n->in[IN_OF], *k = n->in[IN_TO];
+    const int32_t *so = cr_seq_off(t, of->axis), *ko = cr_seq_off(t, k->axis);
+    const float *number = cr_val(t, of);
+    for (int64_t r = 0; r < t->n_rows; r++)
+        for (int64_t q = ko[r] - ko[0]; q < ko[r + 1] - ko[0]; q++) {
+            float here = cr_val(t, k)[q * cr_ld(k)];
+            int64_t from = so[r] - so[0], end = so[r + 1] - so[0], members = 0;
+            for (int64_t p = from; p < end; p++)
+                members += number[p * cr_ld(of)] == here;
+            for (int64_t p = from; p < end; p++)
+                if (number[p * cr_ld(of)] == here) fn(n, t, q, p, 1 / (float)members);
+        }
+}
+
+static void mean_add(const cr_node *n, cr_tile *t, int64_t q, int64_t p, float share) {
+    const cr_node *s = n->in[IN_S];
+    cr_kern->axpy(cr_val(t, n) + q * cr_ld(n), share, cr_val(t, s) + p * cr_ld(s), n->width);
+}
+
+static void mean_add_back(const cr_node *n, cr_tile *t, int64_t q, int64_t p, float share) {
+    const cr_node *s = n->in[IN_S];
+    cr_kern->axpy(cr_grad(t, s) + p * cr_ld(s), share, cr_grad(t, n) + q * cr_ld(n), n->width);
+}
+
+static void mean_forward(const cr_node *n, cr_tile *t) {
+    memset(cr_val(t, n), 0, (size_t)(cr_rows(t, n) * cr_ld(n)) * sizeof(float));
+    each_member(n, t, mean_add);
+}
+
+static void mean_backward(const cr_node *n, cr_tile *t) {
+    if (!cr_wants_grad(t, n, IN_S)) return;
+    const cr_node *s = n->in[IN_S];
+    if (cr_first_grad(t, n, IN_S))
+        memset(cr_grad(t, s), 0, (size_t)(cr_rows(t, s) * cr_ld(s)) * sizeof(float));
+    each_member(n, t, mean_add_back);
+}
+
+static cr_node *mean_example(cr_graph *g, int k) {
+    if (k > 1) return NULL;
+    int steps = cr_graph_axis(g), groups = cr_graph_axis(g);
+    return cr_seq_mean_by(g, cr_feed_seq(g, steps, k ? 17 : 3), cr_example_numbers(g, steps, 3),
+                          cr_example_numbers(g, groups, 4));
+}
+
+const cr_op_type cr_op_seq_mean_by = {.name = "seq_mean_by",
+                                      .infer = mean_infer,
+                                      .forward = mean_forward,
+                                      .backward = mean_backward,
+                                      .example = mean_example,
+                                      .reads_in = true,
+                                      .seq = true};
+
+cr_node *cr_seq_mean_by(cr_graph *g, cr_node *s, cr_node *of, cr_node *k) {
+    return cr_graph_op(g, &cr_op_seq_mean_by, (cr_node *[]){s, of, k}, 3, NULL, 0);
 }
 
 /* ---- among: x (K) of a row, c (1) of its positions ---- */

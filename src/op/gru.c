@@ -15,8 +15,7 @@
 #include <string.h>
 
 #include "graph/gradcheck.h"
-#include "kern/kern.h"
-#include "op/op.h"
+#include "op/recur.h"
 
 typedef struct gru {
     int64_t H;
@@ -55,42 +54,30 @@ typedef struct step {
     float *m;         /* U_n h + b_n, or, when the reset comes before, r * h */
 } step;
 
-static void product(float *out, const float *U, const float *b, const float *h, int64_t H) {
-    for (int64_t i = 0; i < H; i++)
-        out[i] = cr_kern->dot(U + i * H, h, H) + b[i];
-}
-
 static void gates(const gru *a, const float *x, const float *U, const float *b, step *s) {
     int64_t H = a->H;
-    product(s->r, U, b, s->h, H);
+    cr_gate_product(s->r, U, b, s->h, H, H);
     cr_kern->add(s->r, s->r, x, H);
     cr_kern->sigmoid(s->r, s->r, H);
-    product(s->z, U + H * H, b + H, s->h, H);
+    cr_gate_product(s->z, U + H * H, b + H, s->h, H, H);
     cr_kern->add(s->z, s->z, x + H, H);
     cr_kern->sigmoid(s->z, s->z, H);
     if (a->before) {
         cr_kern->mul(s->m, s->r, s->h, H, false);
-        product(s->n, U + 2 * H * H, b + 2 * H, s->m, H);
+        cr_gate_product(s->n, U + 2 * H * H, b + 2 * H, s->m, H, H);
     } else {
-        product(s->m, U + 2 * H * H, b + 2 * H, s->h, H);
+        cr_gate_product(s->m, U + 2 * H * H, b + 2 * H, s->h, H, H);
         cr_kern->mul(s->n, s->r, s->m, H, false);
     }
     cr_kern->add(s->n, s->n, x + 2 * H, H);
     cr_kern->tanh(s->n, s->n, H);
 }
 
-/* The positions of a row in the order of the GRU: i counts them from 0. */
-typedef struct path {
-    int64_t first, step, n;
-    const float *start; /* the state before the first one */
-} path;
-static path path_of(const cr_node *n, const cr_tile *t, int64_t r) {
+/* The state of row r before the first position. */
+static const float *start_of(const cr_node *n, const cr_tile *t, int64_t r) {
     const gru *a = n->attr;
-    const int32_t *off = cr_seq_off(t, n->axis);
-    int64_t from = off[r] - off[0], end = off[r + 1] - off[0];
     const cr_node *s = a->starts ? n->in[IN_A] : NULL;
-    return (path){a->reverse ? end - 1 : from, a->reverse ? -1 : 1, end - from,
-                  s ? cr_val(t, s) + r * cr_ld(s) : a->zeros};
+    return s ? cr_val(t, s) + r * cr_ld(s) : a->zeros;
 }
 
 /* How far the state moves towards n. */
@@ -104,10 +91,11 @@ static void forward(const cr_node *n, cr_tile *t) {
     int64_t H = a->H, ld = cr_ld(n);
     float *w = t->scratch;
     for (int64_t r = 0; r < t->n_rows; r++) {
-        path way = path_of(n, t, r);
+        cr_path way = cr_path_of(t, n->axis, r, a->reverse);
+        const float *start = start_of(n, t, r);
         for (int64_t i0 = 0, p = way.first; i0 < way.n; i0++, p += way.step) {
             float *y = cr_val(t, n) + p * ld;
-            step s = {i0 ? y - way.step * ld : way.start, w, w + H, w + 2 * H, w + 3 * H};
+            step s = {i0 ? y - way.step * ld : start, w, w + H, w + 2 * H, w + 3 * H};
             gates(a, cr_val(t, x) + p * cr_ld(x), n->in[IN_U]->w, n->in[IN_B]->w, &s);
             float c = att ? cr_val(t, att)[p * cr_ld(att)] : 0;
             for (int64_t i = 0; i < H; i++)
@@ -126,11 +114,8 @@ typedef struct slopes {
 
 /* A gate was f(x + U v + b), and d is the slope of what f gets: adds to U, b, and U^T d to to. */
 static void back_product(const slopes *g, int64_t gate, const float *v, float *to, int64_t H) {
-    for (int64_t i = 0; i < H; i++) {
-        if (g->U) cr_kern->axpy(g->U + (gate * H + i) * H, g->d[i], v, H);
-        if (g->b) g->b[gate * H + i] += g->d[i];
-        cr_kern->axpy(to, g->d[i], g->u + (gate * H + i) * H, H);
-    }
+    cr_gate_back(g->U ? g->U + gate * H * H : NULL, g->b ? g->b + gate * H : NULL,
+                 g->u + gate * H * H, g->d, v, to, H, H);
 }
 
 static void put(float *dx, const float *d, int64_t H, bool first) {
@@ -190,14 +175,15 @@ static void backward(const cr_node *n, cr_tile *t) {
     slopes g = {cr_param_sum(t, n, IN_U), cr_param_sum(t, n, IN_B), n->in[IN_U]->w, w + 4 * H,
                 w + 5 * H};
     for (int64_t r = 0; r < t->n_rows; r++) {
-        path way = path_of(n, t, r);
+        cr_path way = cr_path_of(t, n->axis, r, a->reverse);
+        const float *start = start_of(n, t, r);
         float *d0 = ds ? ds + r * cr_ld(from) : NULL;
         if (d0 && first_a) memset(d0, 0, (size_t)H * sizeof(float));
         for (int64_t i = way.n - 1; i >= 0; i--) {
             int64_t p = way.first + i * way.step;
             float *dy = cr_grad(t, n) + p * ld;
             const float *y = cr_val(t, n) + p * ld;
-            step s = {i ? y - way.step * ld : way.start, w, w + H, w + 2 * H, w + 3 * H};
+            step s = {i ? y - way.step * ld : start, w, w + H, w + 2 * H, w + 3 * H};
             gates(a, cr_val(t, x) + p * cr_ld(x), n->in[IN_U]->w, n->in[IN_B]->w, &s);
             float c = att ? cr_val(t, att)[p * cr_ld(att)] : 0;
             float d =

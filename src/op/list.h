@@ -69,6 +69,7 @@
     X(log_softmax)                                                                                 \
     X(lookup)                                                                                      \
     X(lookup_seq)                                                                                  \
+    X(lstm)                                                                                        \
     X(margin)                                                                                      \
     X(masked_error)                                                                                \
     X(matmul)                                                                                      \
@@ -96,6 +97,7 @@
     X(seq_attention)                                                                               \
     X(seq_end)                                                                                     \
     X(seq_interval)                                                                                \
+    X(seq_mean_by)                                                                                 \
     X(seq_near)                                                                                    \
     X(seq_next)                                                                                    \
     X(seq_pool)                                                                                    \

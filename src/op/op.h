@@ -248,6 +248,9 @@ cr_node *cr_seq_attention(cr_graph *g, cr_node *q, cr_node *k, cr_node *s, int64
  * weights is dropped in training. k0 and v0 are one more key and value, of the row; NULL: none. */
 cr_node *cr_seq_attend(cr_graph *g, cr_node *q, cr_node *k, cr_node *v, cr_node *k0, cr_node *v0,
                        int64_t H, float scale, float p);
+/* The same among positions that follow each other with the same number runs (1). */
+cr_node *cr_seq_attend_runs(cr_graph *g, cr_node *q, cr_node *k, cr_node *v, cr_node *runs,
+                            int64_t H, float scale, float p);
 /* seq_shape.c: the last position of a row, or the largest value in each column. */
 cr_node *cr_seq_end(cr_graph *g, cr_node *s, bool largest);
 /* The first positions of a row side by side, with zeros behind them -> (steps w). */
@@ -271,12 +274,18 @@ cr_node *cr_gru(cr_graph *g, cr_node *x, cr_node *U, cr_node *b, cr_node *att, c
  * last position to the first when it is in reverse. */
 cr_node *cr_gru_from(cr_graph *g, cr_node *x, cr_node *U, cr_node *b, cr_node *start, bool reverse,
                      bool reset_before);
+/* lstm.c: long short-term memory over a row's positions. x (4H) is what its gates get from the
+ * inputs, U (4H, H) and b (1, 4H) are their weights of the state. Gives [h; c] (2H) of each. */
+cr_node *cr_lstm(cr_graph *g, cr_node *x, cr_node *U, cr_node *b, bool reverse);
 /* capsules.c: a row's positions low (D) as K vectors by dynamic routing -> (K D); b (K, most) are
  * the first routing logits, and positions behind `most` are not read. */
 cr_node *cr_capsules(cr_graph *g, cr_node *low, cr_node *b, int64_t rounds, bool over_steps);
 /* by_number.c: at each position of the numbers k (1) the step of s that it names, from 0; a number
  * without a step gives zeros. */
 cr_node *cr_seq_take(cr_graph *g, cr_node *s, cr_node *k);
+/* At each position of the numbers k (1) the mean of the steps of s whose number of (1) is the same;
+ * zeros: there are none. */
+cr_node *cr_seq_mean_by(cr_graph *g, cr_node *s, cr_node *of, cr_node *k);
 /* The columns of x that the row's numbers c (1) name; all others are `others`. A row without
  * numbers keeps all. */
 cr_node *cr_among(cr_graph *g, cr_node *x, cr_node *c, float others);

@@ -5,6 +5,8 @@
  * The queries are the positions of the same row (then each attends to all) or one per row. One more
  * key and value of the row itself may stand behind the positions, so that a target takes part in
  * the attention of its history without being written into it. A row without keys gives zeros.
+ * Positions may have numbers: then a position attends to those around it with the same number, a
+ * run of them such as a session, and to no others.
  *
  * Keys are taken in blocks, so that a row may have any number of them. Weights are not kept:
  * backward makes them again, and gets the softmax's own term from dy . y. Dropout acts on the
@@ -26,7 +28,7 @@ typedef struct att {
     uint64_t key;
 } att;
 
-enum { IN_Q, IN_K, IN_V, IN_K0, IN_V0 };
+enum { IN_Q, IN_K, IN_V, IN_K0, IN_V0, IN_RUNS = IN_K0 };
 
 static void infer(cr_node *n) {
     const att *a = n->attr;
@@ -38,6 +40,9 @@ static void infer(cr_node *n) {
     if (n->n_in == 5 && (n->in[IN_K0]->cls != CR_ROW || n->in[IN_K0]->width != q->width ||
                          n->in[IN_V0]->cls != CR_ROW || n->in[IN_V0]->width != q->width))
         CR_BUG("seq_attend: the key of the row does not fit");
+    if (n->n_in == 4 && (q->cls != CR_SEQ || n->in[IN_RUNS]->cls != CR_SEQ ||
+                         n->in[IN_RUNS]->axis != k->axis || n->in[IN_RUNS]->width != 1))
+        CR_BUG("seq_attend: no number per position");
     n->cls = q->cls;
     if (q->cls == CR_SEQ) n->axis = q->axis;
     n->width = q->width;
@@ -139,14 +144,35 @@ static int64_t queries(const cr_node *n, const cr_tile *t, int64_t r, int64_t *f
     return off[r + 1] - off[0];
 }
 
+/* The keys of the queries from position i on that have the same ones: those of their run, among the
+ * keys `all` of a row whose positions are [from, end). *stop: where other queries begin. */
+static keys run_of(const cr_node *n, const cr_tile *t, const keys *all, int64_t from, int64_t i,
+                   int64_t end, int64_t *stop) {
+    keys s = *all;
+    *stop = end;
+    if (n->n_in != 4) return s;
+    const float *x = cr_val(t, n->in[IN_RUNS]);
+    int64_t ld = cr_ld(n->in[IN_RUNS]), j = i + 1;
+    while (j < end && x[j * ld] == x[i * ld])
+        j++;
+    *stop = j;
+    s.n = j - i;
+    s.k += (i - from) * s.ldk;
+    s.v += (i - from) * s.ldv;
+    if (s.dk) s.dk += (i - from) * s.ldk;
+    if (s.dv) s.dv += (i - from) * s.ldv;
+    return s;
+}
+
 static void forward(const cr_node *n, cr_tile *t) {
     const att *a = n->attr;
     const cr_node *q = n->in[IN_Q];
     float x[BLOCK], keep[BLOCK], most, sum;
     for (int64_t r = 0, i; r < t->n_rows; r++) {
-        keys s = keys_of(n, t, r);
-        int64_t end = queries(n, t, r, &i);
+        keys all = keys_of(n, t, r), s = all;
+        int64_t end = queries(n, t, r, &i), from = i, stop = i;
         for (uint64_t query = 0; i < end; i++, query++) {
+            if (i == stop) s = run_of(n, t, &all, from, i, end, &stop);
             float *y = cr_val(t, n) + i * cr_ld(n);
             const float *qi = cr_val(t, q) + i * cr_ld(q);
             memset(y, 0, (size_t)n->width * sizeof(float));
@@ -198,29 +224,37 @@ static void backward(const cr_node *n, cr_tile *t) {
     const att *a = n->attr;
     const cr_node *q = n->in[IN_Q];
     float *d[5];
+    bool own = n->n_in == 5; /* input 3 is a key, and no number */
     for (int i = 0; i < 5; i++)
-        d[i] = cleared(n, t, i);
+        d[i] = i < IN_K0 || own ? cleared(n, t, i) : NULL;
     const int32_t *off = cr_seq_off(t, n->in[IN_K]->axis);
     for (int64_t r = 0, i; r < t->n_rows; r++) {
-        keys s = keys_of(n, t, r);
-        int64_t from = off[r] - off[0], end = queries(n, t, r, &i);
-        if (d[IN_K]) s.dk = d[IN_K] + from * s.ldk;
-        if (d[IN_V]) s.dv = d[IN_V] + from * s.ldv;
-        if (d[IN_K0]) s.dk0 = d[IN_K0] + r * cr_ld(n->in[IN_K0]);
-        if (d[IN_V0]) s.dv0 = d[IN_V0] + r * cr_ld(n->in[IN_V0]);
-        for (uint64_t query = 0; i < end; i++, query++)
+        keys all = keys_of(n, t, r), s;
+        int64_t from = off[r] - off[0], end = queries(n, t, r, &i), stop = i;
+        if (d[IN_K]) all.dk = d[IN_K] + from * all.ldk;
+        if (d[IN_V]) all.dv = d[IN_V] + from * all.ldv;
+        if (d[IN_K0]) all.dk0 = d[IN_K0] + r * cr_ld(n->in[IN_K0]);
+        if (d[IN_V0]) all.dv0 = d[IN_V0] + r * cr_ld(n->in[IN_V0]);
+        s = all;
+        for (uint64_t query = 0; i < end; i++, query++) {
+            if (i == stop) s = run_of(n, t, &all, from, i, end, &stop);
             for (int64_t c = 0; s.n && c < n->width; c += a->d)
                 back_head(a, &s, cr_val(t, q) + i * cr_ld(q), cr_val(t, n) + i * cr_ld(n),
                           cr_grad(t, n) + i * cr_ld(n), d[IN_Q] ? d[IN_Q] + i * cr_ld(q) : NULL, c,
                           query);
+        }
     }
 }
 
 static cr_node *example(cr_graph *g, int k) {
-    static const int64_t H[] = {1, 2, 3, 2}, d[] = {3, 4, 17, 5};
-    if (k > 3) return NULL;
+    static const int64_t H[] = {1, 2, 3, 2, 2, 1}, d[] = {3, 4, 17, 5, 3, 17};
+    if (k > 5) return NULL;
     int axis = cr_graph_axis(g);
     int64_t w = H[k] * d[k];
+    if (k > 3)
+        return cr_seq_attend_runs(g, cr_feed_seq(g, axis, w), cr_feed_seq(g, axis, w),
+                                  cr_feed_seq(g, axis, w), cr_example_numbers(g, axis, 3), H[k],
+                                  0.7f, k > 4 ? 0.3f : 0);
     cr_node *q = k == 2 ? cr_feed(g, w) : cr_feed_seq(g, axis, w), *key = cr_feed_seq(g, axis, w);
     cr_node *own = k ? cr_feed(g, w) : NULL, *value = k == 1 ? key : cr_feed_seq(g, axis, w);
     return cr_seq_attend(g, q, key, value, own,
@@ -239,13 +273,21 @@ const cr_op_type cr_op_seq_attend = {.name = "seq_attend",
                                      .reads_in = true,
                                      .seq = true};
 
-cr_node *cr_seq_attend(cr_graph *g, cr_node *q, cr_node *k, cr_node *v, cr_node *k0, cr_node *v0,
-                       int64_t H, float scale, float p) {
+static cr_node *attend(cr_graph *g, cr_node *const *in, int n, int64_t H, float scale, float p) {
     att a = {.H = H,
-             .d = q->width / H,
+             .d = in[IN_Q]->width / H,
              .scale = scale,
              .p = p,
              .key = cr_rng_sub(cr_rng_key(g->seed, "attend", NULL), (uint64_t)g->n)};
-    return cr_graph_op(g, &cr_op_seq_attend, (cr_node *[]){q, k, v, k0, v0}, k0 ? 5 : 3, &a,
-                       sizeof(a));
+    return cr_graph_op(g, &cr_op_seq_attend, in, n, &a, sizeof(a));
+}
+
+cr_node *cr_seq_attend(cr_graph *g, cr_node *q, cr_node *k, cr_node *v, cr_node *k0, cr_node *v0,
+                       int64_t H, float scale, float p) {
+    return attend(g, (cr_node *[]){q, k, v, k0, v0}, k0 ? 5 : 3, H, scale, p);
+}
+
+cr_node *cr_seq_attend_runs(cr_graph *g, cr_node *q, cr_node *k, cr_node *v, cr_node *runs,
+                            int64_t H, float scale, float p) {
+    return attend(g, (cr_node *[]){q, k, v, runs}, 4, H, scale, p);
 }

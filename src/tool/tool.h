@@ -209,6 +209,11 @@ CR_CHECKED cr_code cr_task_rows_test(const char *raw_dir, const char *out_dir,
                                      const cr_paddle_tasks *o, int64_t *rows, int64_t *tasks,
                                      cr_err *err);
 
+/* cr_session_rows writes a row for each row of a DataFrame with the sessions of its user, from the
+ * pickles of a folder (session_rows.c), to out_dir/rows.txt. */
+CR_CHECKED cr_code cr_session_rows(const char *raw_dir, const char *out_dir,
+                                   const cr_paddle_sessions *o, int64_t *rows, cr_err *err);
+
 /* cr_matrix_rows writes the rows of the HDF5 files of a folder, matrices of an id for each of
  * `fields` fields and the label, to out_dir/rows.txt, labels in front. */
 CR_CHECKED cr_code cr_matrix_rows(const char *raw_dir, const char *out_dir, int64_t fields,

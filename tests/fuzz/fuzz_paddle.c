@@ -71,7 +71,8 @@ static const char *const models[] = {"afm",
                                      "movie_recall",
                                      "naml",
                                      "tdm",
-                                     "textcnn_pretrain"};
+                                     "textcnn_pretrain",
+                                     "dsin"};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < 2 || size > 20000) return 0;

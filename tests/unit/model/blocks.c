@@ -87,6 +87,22 @@ static const struct {
     {"interleave", MODEL(AB ", " AB, "interleave: {}"), 16, ""},
     {"gru", MODEL(SEQ, "gru: {hidden_size: 6}"), 6,
      "weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0"},
+    {"lstm", MODEL(SEQ, "lstm: {hidden_size: 3, both_ways: true}"), 6,
+     "weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0 weight_ih_l0_reverse weight_hh_l0_reverse "
+     "bias_ih_l0_reverse bias_hh_l0_reverse"},
+    {"session_interests",
+     M_MODEL(GROUPS,
+             "backbone: {blocks: [{name: k, inputs: [" SEQ
+             "], linear: {units: 1}}, {name: t, inputs: [" SEQ
+             ", {block_name: k}, {block_name: k}, {block_name: k}], session_interests: {num_heads: "
+             "2, ff_units: 3, bias: false}}, {name: p, inputs: [{block_name: t}], pooling: {}}], "
+             "concat_blocks: [p]}"),
+     4,
+     "session_bias place_bias unit_bias transformer.layers.0.self_attn.in_proj_weight "
+     "transformer.layers.0.self_attn.out_proj.weight transformer.layers.0.linear1.weight "
+     "transformer.layers.0.linear2.weight transformer.layers.0.norm1.weight "
+     "transformer.layers.0.norm1.bias transformer.layers.0.norm2.weight "
+     "transformer.layers.0.norm2.bias"},
     {"label_attention", MODEL(AB ", " AB, "label_attention: {}"), 8, ""},
     {"field_linear", MODEL(AB, "field_linear: {units: 3}"), 6, "weight bias"},
     {"mix_fields", MODEL(AB, "mix_fields: {units: 3}"), 12, "weight"},

@@ -335,6 +335,23 @@ static const struct a_graph {
      "step_pairs: {}}, "
      "{name: score, inputs: [{block_name: last}], sum: {}}]}, "
      "losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}]}"},
+    /* sessions, told apart by the places of steps, and memory over them */
+    {"sessions",
+     "model_config={feature_groups: ["
+     "{group_name: seq, group_type: SEQUENCE, feature_names: [clicks__item, clicks__place]}], "
+     "backbone: {blocks: ["
+     "{name: item, inputs: [{feature_group_name: seq}], slice: {begin: 0, width: 8}}, "
+     "{name: place, inputs: [{feature_group_name: seq}], slice: {begin: 8, width: 1}}, "
+     "{name: bias, inputs: [{block_name: item}, {block_name: place}, {block_name: place}, "
+     "{block_name: place}], session_interests: {num_heads: 2, dropout: 0.1}}, "
+     "{name: waves, inputs: [{block_name: bias}, {block_name: place}, {block_name: place}, "
+     "{block_name: place}], session_interests: {num_heads: 2, encoding: WAVES}}, "
+     "{name: memory, inputs: [{block_name: waves}], lstm: {hidden_size: 4, num_layers: 2, "
+     "both_ways: true, output: STEPS}}, "
+     "{name: last, inputs: [{block_name: memory}], lstm: {hidden_size: 3, both_ways: true, merge: "
+     "MEAN}}, "
+     "{name: score, inputs: [{block_name: last}], linear: {units: 1}}]}, "
+     "losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}]}"},
     /* one of all items at several places of a row */
     {"masked",
      "model_config={feature_groups: ["
@@ -549,6 +566,7 @@ static void random_graph(cr_buf *b) {
         "pooling: {pooling_type: max}",
         "gru: {hidden_size: 4}",
         "gru: {hidden_size: 8, output: STEPS}",
+        "lstm: {hidden_size: 4, num_layers: 2}",
         "dien: {attn_mlp: {hidden_units: [4]}}",
         "transformer: {num_heads: 2, ff_units: 4}",
         "seq_conv: {filters: 8}",
@@ -853,6 +871,9 @@ TEST(mistakes_of_layers) {
             "interval_transformer reads steps, the time of each step and its place");
     REFUSED(ONE(BLOCK("a", IN_G("rows") "," IN_G("rows") "," IN_G("rows") "], step_pairs: {}")),
             "step_pairs reads states, right items and wrong ones");
+    REFUSED(ONE(BLOCK("a", IN_G("rows") "," IN_G("rows") "," IN_G("rows") "," IN_G(
+                               "rows") "], session_interests: {}")),
+            "session_interests reads steps, the number of each step's session");
     REFUSED(LAYER("item_vectors: {num_items: 3, dim: 2}"), "its input is 32 wide",
             "the number of an item");
     REFUSED(ONE(BLOCK("a", IN_G("rows") "," IN_G("rows") "], take_steps: {}")),
