@@ -49,6 +49,7 @@ for set_ in "${@:-build}"; do
         need librdkafka-dev lib librdkafka/rdkafka.h rdkafka
         need libmicrohttpd-dev lib microhttpd.h microhttpd
         need libhdf5-dev lib_hdf5
+        need libpng-dev lib png.h png
         need nodejs have node
         need npm have npm
         ;;

@@ -47,7 +47,7 @@ one() { # one DIR CONFIG OLD
             result="no: $(why "$config" "$1")"
         fi
         cd "$tmp/run"
-    elif timeout 300 "$crank" run -m "$2" -o runner.epochs=1 -q >out 2>err; then
+    elif timeout 900 "$crank" run -m "$2" -o runner.epochs=1 -q >out 2>err; then
         if timeout 300 "$crank" run -m "$2" -o runner.infer_start_epoch=0 runner.infer_end_epoch=1 --infer -q >out 2>err; then
             result="train, infer"
         else

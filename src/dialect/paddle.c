@@ -103,6 +103,9 @@ cr_code cr_pd_open(cr_pd *p, cr_conf_doc *doc, const cr_dialect_opts *o, cr_diag
         p->hyper.map = NULL;
     }
     p->optimizer = (cr_pd_map){cr_pd_get(p, p->hyper, "optimizer"), "hyper_parameters.optimizer"};
+    if (!p->optimizer.map) /* maml's; its inner steps have another one */
+        p->optimizer = (cr_pd_map){cr_pd_get(p, p->hyper, "meta_optimizer"),
+                                   "hyper_parameters.meta_optimizer"};
     if (!p->old) {
         /* PaddleRec puts the folder of the config there, and -o may name another */
         const char *dir = cr_pd_str(p, root, "config_abs_dir", false);

@@ -21,6 +21,7 @@ typedef enum cr_paddle_rows_kind {
     CR_ROWS_TASKS,       /* tasks of a pickled frame (metaheac) */
     CR_ROWS_SOCIAL,      /* ratings, and relations of users (mhcn) */
     CR_ROWS_STEPS,       /* sessions in pickles of pandas and NumPy (dsin) */
+    CR_ROWS_PICTURES,    /* tasks of pictures (maml) */
 } cr_paddle_rows_kind;
 /* Sizes of rows of news: words of a title and of a text, browsed articles and other candidates of a
  * row; and the ids that stand for none. */
@@ -49,6 +50,11 @@ typedef struct cr_paddle_interval {
 typedef struct cr_paddle_tasks {
     int64_t rows, tasks;
 } cr_paddle_tasks;
+/* Sizes of tasks of pictures: how many tasks there are, characters of each, pictures of each
+ * character that are learned from and that are tested, lines and columns of a picture. */
+typedef struct cr_paddle_pictures {
+    int64_t tasks, ways, support, query, size;
+} cr_paddle_pictures;
 extern const char *const cr_paddle_user_columns[], *const cr_paddle_list_columns[],
                                                        *const cr_paddle_ad_columns[];
 /* Sizes of histories in sessions: how many there are, and the most steps of each; and the columns
@@ -71,6 +77,7 @@ typedef struct cr_paddle_rows {
     cr_paddle_interval interval;
     cr_paddle_tasks tasks;
     cr_paddle_sessions sessions;
+    cr_paddle_pictures pictures;
 } cr_paddle_rows;
 
 /* A key of the config with its value, as PaddleRec shows them: runner.train.epochs and 4. */

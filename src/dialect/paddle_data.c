@@ -327,7 +327,8 @@ static void put_rows(cr_pd *p, bool infer, const char *key, const char *dir, cr_
     cr_paddle_rows r = p->old ? cr_pd_old_rows(p, p->runner, p->dataset) : cr_pd_rows(p, infer);
     if (r.kind == CR_ROWS_AS_THEY_ARE)
         put_path(p, key, dir, at);
-    else if (r.kind == CR_ROWS_TASKS && infer && cr_path_is_dir(r.dir))
+    else if ((r.kind == CR_ROWS_TASKS || r.kind == CR_ROWS_PICTURES) && infer &&
+             cr_path_is_dir(r.dir))
         cr_pd_put(p, at, "%s: %s", key, cr_pd_names(p, &r.dir, 1));
     else if (cr_path_is_dir(r.dir))
         put_path(p, key, r.dir, at);

@@ -243,6 +243,7 @@ void cr_pd_id_lines(cr_pd *p);  /* a label and ids, as many in every line */
 void cr_pd_lists(cr_pd *p);     /* drawn lists: label;user;items;place */
 void cr_pd_ad_tasks(cr_pd *p);  /* label, ids of a user, lists of ids, ids of an advertisement */
 void cr_pd_social(cr_pd *p);    /* item;user;items, and a graph of all users and items */
+void cr_pd_pictures(cr_pd *p);  /* label, numbers of a picture */
 void cr_pd_page(cr_pd *p);      /* clicks with their places on a page; item;category;place;label */
 
 /* ---- the models ---- */
@@ -281,6 +282,9 @@ cr_paddle_lists cr_pd_list_sizes(cr_pd *p, cr_pd_map dataset);
 /* cr_pd_task_sizes reads the sizes of metaheac's tasks. */
 cr_paddle_tasks cr_pd_task_sizes(cr_pd *p);
 void cr_pd_metaheac(cr_pd *p);
+/* cr_pd_picture_sizes reads the sizes of maml's tasks, of a training or an evaluation. */
+cr_paddle_pictures cr_pd_picture_sizes(cr_pd *p, bool infer);
+void cr_pd_maml(cr_pd *p);
 void cr_pd_sign(cr_pd *p);
 void cr_pd_afm(cr_pd *p);
 void cr_pd_pnn(cr_pd *p);

@@ -10,6 +10,7 @@
  * of the outputs are added up. As shipped, only the first layer of each expert runs (--compat
  * paddlerec); in the paper all do.
  */
+#include <math.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -117,7 +118,9 @@ void cr_pd_metaheac(cr_pd *p) {
     const cr_conf_node *widths = cr_pd_get(p, h, "mlp_dims");
     const cr_conf_node *sizes = cr_pd_get(p, h, "max_idxs");
     if (sizes) cr_tree_ask_all(&p->use, sizes);
-    if (n < 1) return;
+    if (n < 1 || widths->v[0].val->kind != CR_NODE_SCALAR ||
+        widths->v[n - 1].val->kind != CR_NODE_SCALAR)
+        return; /* it was told */
     const char *last = widths->v[n - 1].val->text, *first = widths->v[0].val->text;
     int64_t units = 0;
     if (!cr_parse_i64(last, strlen(last), &units)) return;
@@ -161,4 +164,110 @@ void cr_pd_metaheac(cr_pd *p) {
               names[USER], names[LISTS], names[AD], b.data, list.data, outputs);
     cr_buf_clear(&b);
     cr_buf_clear(&list);
+}
+
+/* ---- maml ---- */
+
+#define TASKS 3200 /* that PaddleRec's reader draws for an epoch */
+
+/* PaddleRec's evaluation takes the first task of each batch. */
+cr_paddle_pictures cr_pd_picture_sizes(cr_pd *p, bool infer) {
+    cr_pd_map h = p->hyper;
+    int64_t batch = cr_pd_int(p, p->runner, "infer_batch_size", 32, 1, TASKS);
+    return (cr_paddle_pictures){
+        .tasks = infer ? TASKS / batch : TASKS,
+        .ways = cr_pd_int(p, h, "n_way", 5, 2, 10000),
+        .support = cr_pd_int(p, h, "k_spt", 1, 1, 10000),
+        .query = cr_pd_int(p, h, "k_query", 15, 1, 10000),
+        .size = cr_pd_int(p, h, "imgsize", 28, 16, 1024),
+    };
+}
+
+void cr_pd_pictures(cr_pd *p) {
+    cr_paddle_pictures s = cr_pd_picture_sizes(p, false);
+    p->rows_per_line = s.ways * (s.support + s.query);
+    p->fixed_eval = s.ways * (s.support > s.query ? s.support : s.query);
+    cr_pd_put(p, p->data_at,
+              "data_config: {dataset_type: SlotDataset, fg_mode: FG_NONE, label_fields: [label], "
+              "slot_text: {form: LISTS, separator: \";\", list_separator: \" \"}, input_fields: "
+              "[{input_name: label, input_type: INT64}, {input_name: picture, input_type: "
+              "ARRAY_FLOAT}]}");
+}
+
+/* Four convolutions of 3 x 3 over `size` lines, each with a batch norm and the largest of 2 x 2. */
+static void put_layers(cr_pd *p, cr_buf *b, int64_t size, int64_t filters) {
+    for (int i = 1; i <= 4; i++, size /= 2) {
+        const char *from = i == 1 ? "feature_group_name: picture"
+                                  : cr_arena_printf(&p->doc->arena, "block_name: conv_%d", i - 1);
+        cr_buf_printf(b,
+                      "{name: conv_%d, inputs: [{%s}], conv: {channels: %lld, height: %lld, "
+                      "filters: %lld, padding: SAME, use_bn: true, pool_height: 2, pool_width: "
+                      "2}}, ",
+                      i, from, (long long)(i == 1 ? 1 : filters), (long long)size,
+                      (long long)filters);
+    }
+}
+
+/* First values as Kaiming and Xavier have them. */
+static const char *first_values(cr_pd *p, int64_t filters, int64_t last, int64_t ways) {
+    const char *out = cr_arena_printf(
+        &p->doc->arena,
+        "{regex_pattern: 'model[.].*[.]bias', init_fn: nn.init.zeros_}, {regex_pattern: "
+        "'model[.]blocks[.]scores[.]weight', init_fn: 'nn.init.normal_,std=%.9g'}",
+        sqrt(2.0 / (double)(last + ways)));
+    for (int i = 1; i <= 4; i++)
+        out = cr_arena_printf(&p->doc->arena,
+                              "%s, {regex_pattern: 'model[.]blocks[.]conv_%d[.]weight', init_fn: "
+                              "'nn.init.normal_,std=%.9g'}",
+                              out, i, sqrt(2.0 / (9.0 * (double)(i == 1 ? 1 : filters))));
+    return out;
+}
+
+/* The kernel is 3 x 3 with a step of 1, and zeros keep the size of the picture. */
+static void check_kernel(cr_pd *p) {
+    cr_pd_map h = p->hyper;
+    int64_t n = 0, stride = cr_pd_int(p, h, "conv_stride", 1, 1, 1000),
+            padding = cr_pd_int(p, h, "conv_padding", 1, 0, 1000);
+    const char *kernel = cr_pd_widths(p, h, "conv_kernal", &n);
+    if (stride != 1 || padding != 1 || strcmp(kernel, "[3, 3]") != 0)
+        cr_pd_wrong(p, cr_pd_at(p, h, "conv_kernal"),
+                    "conv_kernal must be [3, 3] with conv_stride 1 and conv_padding 1, as "
+                    "PaddleRec's config has them");
+}
+
+void cr_pd_maml(cr_pd *p) {
+    cr_pd_map h = p->hyper,
+              base = {cr_pd_get(p, h, "base_optimizer"), "hyper_parameters.base_optimizer"};
+    cr_paddle_pictures s = cr_pd_picture_sizes(p, false);
+    int64_t filters = cr_pd_int(p, h, "bn_channel", 64, 1, 4096), end = s.size / 16;
+    int64_t steps = cr_pd_int(p, h, "update_step", 5, 1, 1000000);
+    int64_t tests = cr_pd_int(p, h, "update_step_test", 5, 1, 1000000);
+    double rate = cr_pd_num(p, base, "learning_rate", 0.1, 0, 1e6);
+    cr_pd_idle(p, base, "class"); /* as shipped it is SGD */
+    cr_pd_idle(p, base, "strategy");
+    check_kernel(p);
+    cr_pd_feature(p, p->data_at, "raw_feature: {feature_name: picture, value_dim: %lld}",
+                  (long long)(s.size * s.size));
+    cr_pd_put(p, p->model_at,
+              "train_config: {inner_loop: {support_rows: %lld, query_rows: %lld, steps: %lld, "
+              "sgd_optimizer: {lr: %.9g, momentum: 0}}}",
+              (long long)(s.ways * s.support), (long long)(s.ways * s.query), (long long)steps,
+              rate);
+    if (p->o->part != CR_DIALECT_TRAIN)
+        cr_pd_put(p, p->model_at,
+                  "eval_config: {inner_loop: {steps: %lld, sgd_optimizer: {lr: %.9g, momentum: 0}, "
+                  "batch_statistics: true}}",
+                  (long long)tests, rate);
+    cr_buf b;
+    cr_buf_init(&b);
+    put_layers(p, &b, s.size, filters);
+    cr_pd_put(p, p->model_at,
+              "model_config: {feature_groups: [{group_name: picture, feature_names: [picture]}], "
+              "num_class: %lld, backbone: {blocks: [%s{name: scores, inputs: [{block_name: "
+              "conv_4}], linear: {units: %lld}}]}, losses: [{softmax_cross_entropy: {}}], metrics: "
+              "[{accuracy: {}}], train_metrics: [{accuracy: {}, since_epoch: true}], first_values: "
+              "[%s]}",
+              (long long)s.ways, b.data, (long long)s.ways,
+              first_values(p, filters, filters * end * end, s.ways));
+    cr_buf_clear(&b);
 }

@@ -106,6 +106,7 @@ static const cr_pd_model models[] = {
     {"listwise", cr_pd_lists, cr_pd_listwise, idle_listwise, NULL, false, false},
     {"logistic_regression", cr_pd_feat, cr_pd_logistic_regression, idle_feat, "Adam", true, false},
     {"look_alike_recall", cr_pd_seeds, cr_pd_look_alike, idle_none, NULL, true, false},
+    {"maml", cr_pd_pictures, cr_pd_maml, idle_none, "Adam", false, false},
     {"match_pyramid", cr_pd_texts, cr_pd_match_pyramid, idle_none, "Adam", false, false},
     {"metaheac", cr_pd_ad_tasks, cr_pd_metaheac, idle_none, "Adam", false, false},
     {"mhcn", cr_pd_social, cr_pd_mhcn, idle_none, "Adam", false, false},
@@ -136,7 +137,7 @@ static const cr_pd_model models[] = {
 #define N_MODELS (sizeof models / sizeof *models)
 
 /* Models of PaddleRec that crank does not have. */
-static const char *const others[] = {"deepwalk", "dselect_k", "iprec", "kim", "maml", NULL};
+static const char *const others[] = {"deepwalk", "dselect_k", "iprec", "kim", NULL};
 
 static const char *next_model(const void *ctx, size_t i) {
     (void)ctx;
@@ -208,6 +209,7 @@ static const cr_pd_model *by_keys(const cr_pd *p) {
         {"fastformer", "pooler_type", "article_title_size"},
         {"naml", "neg_condidate_sample_size", "article_title_size"},
         {"dmr", "main_embedding_size", "cms_segid_size"},
+        {"maml", "update_step", "k_query"},
         {"metaheac", "local_lr", "num_expert"},
         {"dsin", "feat_embed_size", "cms_segid_size"},
         {"tisas", "time_span", "maxlen"},

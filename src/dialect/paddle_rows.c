@@ -14,6 +14,7 @@
  *                        folder for each task
  *   mhcn                 ratings and relations of users: the same
  *   deeprec              user, item, rating: the same, a line per user
+ *   maml                 tasks of pictures in PNG files: the same
  *   ensfm                pairs of users and items in train.csv and test.csv: the same
  *   dsin                 arrays and a frame in pickles: the same
  *   listwise             drawn lists, without data: <save_checkpoint_path>/rows/train and, for an
@@ -53,7 +54,9 @@ cr_paddle_rows cr_pd_rows(cr_pd *p, bool infer) {
     if (has(p, "n_layer", "num_factors")) r.kind = CR_ROWS_SOCIAL;
     if (has(p, "layer_sizes", "dp_drop_prob")) r.kind = CR_ROWS_RATINGS;
     if (has(p, "feat_embed_size", "cms_segid_size")) r.kind = CR_ROWS_STEPS;
+    if (has(p, "update_step", "k_query")) r.kind = CR_ROWS_PICTURES;
     if (r.kind == CR_ROWS_AS_THEY_ARE) return r;
+    if (r.kind == CR_ROWS_PICTURES) r.pictures = cr_pd_picture_sizes(p, infer);
     if (r.kind == CR_ROWS_TASKS) r.tasks = cr_pd_task_sizes(p);
     if (r.kind == CR_ROWS_SOCIAL) {
         r.ratings = beside(p, "rating_file");

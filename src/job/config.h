@@ -79,6 +79,7 @@ typedef struct cr_inner_conf {
     int64_t support_rows, query_rows; /* rows of a task in a training batch; 0 in eval_config */
     int64_t steps;                    /* passes over the support rows of a task */
     cr_choice optimizer;              /* rule of the inner steps, for tables, too */
+    bool batch_statistics;            /* evaluation: query rows run as in training */
 } cr_inner_conf;
 extern const cr_msg cr_inner_msg;
 

@@ -20,6 +20,9 @@ static const cr_field inner_fields[] = {
                  "sgd_optimizer: {lr: 0.01, momentum: 0}",
                  "rule of the inner steps, for dense parameters and rows of tables; it begins anew "
                  "with each task"),
+    CR_BOOL(cr_inner_conf, batch_statistics, false, CR_F_OURS,
+            "evaluation: the query rows are computed as in training, so that batch norm takes the "
+            "statistics of their batch; eval_batch_size has all query rows of a task then"),
     CR_END,
 };
 const cr_msg cr_inner_msg = {

@@ -2,10 +2,12 @@
  * conv.c - convolution and maximum over a row that is taken as C pictures of (h, w) numbers.
  *
  * conv: out[n, y, x] = b[n] + sum over c, i, j of W[n, c, i, j] in[c, y + i - top, x + j - left];
- * numbers outside of the picture are 0. Products run along the lines of the picture, one weight at
- * a time, so that nothing is unrolled in memory.
- * max_pool: the largest number in each window; windows do not overlap, and what is left over at the
- * right and at the bottom is not read (torch: MaxPool2d with floor).
+ * numbers outside of the picture are 0. Some lines of the output at a time are a matrix product:
+ * the picture is unrolled into a matrix with a row for each weight of a filter and a column for
+ * each number of these lines. Products along the lines of the picture, one weight at a time, need
+ * no such memory and were ten times slower. max_pool: the largest number in each window; windows do
+ * not overlap, and what is left over at the right and at the bottom is not read (torch: MaxPool2d
+ * with floor).
  */
 #include <math.h>
 #include <string.h>
@@ -13,6 +15,8 @@
 #include "graph/gradcheck.h"
 #include "kern/kern.h"
 #include "op/op.h"
+
+#define UNROLLED 262144 /* numbers of the unrolled picture, unless one line has more */
 
 static int64_t size_of(const cr_picture *p) {
     return p->c * p->h * p->w;
@@ -27,15 +31,6 @@ typedef struct conv {
 
 enum { IN_X, IN_W, IN_B };
 
-static void conv_infer(cr_node *n) {
-    const conv *a = n->attr;
-    if (n->in[IN_X]->width != size_of(&a->in) || n->in[IN_W]->rows != a->out.c ||
-        n->in[IN_W]->cols != a->in.c * a->kh * a->kw || n->in[IN_B]->width != a->out.c)
-        CR_BUG("conv: shapes do not fit");
-    n->cls = CR_ROW;
-    n->width = size_of(&a->out);
-}
-
 /* The stretch of an output line that column j of a kernel reaches: [*from, *from + n). */
 static int64_t stretch(const conv *a, int64_t j, int64_t *from) {
     int64_t lo = a->left - j, hi = a->in.w + a->left - j;
@@ -44,70 +39,96 @@ static int64_t stretch(const conv *a, int64_t j, int64_t *from) {
     return hi > *from ? hi - *from : 0;
 }
 
-/* Calls `each` for every weight and every line that it reaches: w is the number of the weight,
- * x and y are where the stretches of n numbers begin. */
-typedef void each_line(void *ctx, int64_t w, int64_t x, int64_t y, int64_t n);
-static void over_lines(const conv *a, each_line *each, void *ctx) {
-    for (int64_t o = 0; o < a->out.c; o++)
-        for (int64_t c = 0; c < a->in.c; c++)
-            for (int64_t i = 0; i < a->kh; i++)
-                for (int64_t j = 0, from; j < a->kw; j++) {
-                    int64_t n = stretch(a, j, &from);
-                    for (int64_t y = 0; n && y < a->out.h; y++) {
-                        int64_t line = y + i - a->top;
-                        if (line < 0 || line >= a->in.h) continue;
-                        each(ctx, ((o * a->in.c + c) * a->kh + i) * a->kw + j,
-                             (c * a->in.h + line) * a->in.w + from + j - a->left,
-                             (o * a->out.h + y) * a->out.w + from, n);
-                    }
+/* Unrolls the picture x for the output lines [y0, y0 + lines): to is (K, lines * out.w). With
+ * `back` it adds the slopes `to` to those of the picture instead. */
+static void unroll(const conv *a, float *x, int64_t y0, int64_t lines, float *to, bool back) {
+    int64_t w = a->out.w;
+    for (int64_t c = 0; c < a->in.c; c++)
+        for (int64_t i = 0; i < a->kh; i++)
+            for (int64_t j = 0, from; j < a->kw; j++) {
+                int64_t n = stretch(a, j, &from);
+                for (int64_t y = y0; y < y0 + lines; y++, to += w) {
+                    int64_t line = y + i - a->top;
+                    bool none = line < 0 || line >= a->in.h || n == 0;
+                    if (!back && (none || n < w)) memset(to, 0, (size_t)w * sizeof(float));
+                    if (none) continue;
+                    float *at = x + (c * a->in.h + line) * a->in.w + from + j - a->left;
+                    if (!back) memcpy(to + from, at, (size_t)n * sizeof(float));
+                    for (int64_t k = 0; back && k < n; k++)
+                        at[k] += to[from + k];
                 }
+            }
 }
 
-typedef struct lines {
-    const float *W, *x;
-    float *y, *dW, *dx;
-} lines;
+static int64_t weights_of(const conv *a) {
+    return a->in.c * a->kh * a->kw;
+}
 
-static void line_forward(void *ctx, int64_t w, int64_t x, int64_t y, int64_t n) {
-    const lines *l = ctx;
-    cr_kern->axpy(l->y + y, l->W[w], l->x + x, n);
+/* Output lines that are computed at a time. */
+static int64_t lines_of(const conv *a) {
+    int64_t n = UNROLLED / (weights_of(a) * a->out.w);
+    return n < 1 ? 1 : n > a->out.h ? a->out.h : n;
+}
+
+static void conv_infer(cr_node *n) {
+    const conv *a = n->attr;
+    if (n->in[IN_X]->width != size_of(&a->in) || n->in[IN_W]->rows != a->out.c ||
+        n->in[IN_W]->cols != weights_of(a) || n->in[IN_B]->width != a->out.c)
+        CR_BUG("conv: shapes do not fit");
+    n->cls = CR_ROW;
+    n->width = size_of(&a->out);
+    /* the unrolled picture, and one of the packed matrices or what gemm_tn needs */
+    int64_t K = weights_of(a), N = lines_of(a) * a->out.w, O = a->out.c;
+    int64_t more = cr_gemm_pack_size(K, N), other = cr_gemm_pack_size(N, K);
+    if (other > more) more = other;
+    if (cr_gemm_tn_scratch(K, N, O) > more) more = cr_gemm_tn_scratch(K, N, O);
+    n->scratch = (K * N + 15) / 16 * 16 + more;
 }
 
 static void conv_forward(const cr_node *n, cr_tile *t) {
     const conv *a = n->attr;
-    int64_t plane = a->out.h * a->out.w;
+    int64_t plane = a->out.h * a->out.w, K = weights_of(a), lines = lines_of(a);
+    float *cols = t->scratch, *packed = cols + (K * lines * a->out.w + 15) / 16 * 16;
     for (int64_t r = 0; r < t->n_rows; r++) {
-        lines l = {.W = n->in[IN_W]->w,
-                   .x = cr_val(t, n->in[IN_X]) + r * cr_ld(n->in[IN_X]),
-                   .y = cr_val(t, n) + r * cr_ld(n)};
+        float *x = cr_val(t, n->in[IN_X]) + r * cr_ld(n->in[IN_X]),
+              *y = cr_val(t, n) + r * cr_ld(n);
         for (int64_t i = 0; i < n->width; i++)
-            l.y[i] = n->in[IN_B]->w[i / plane];
-        over_lines(a, line_forward, &l);
+            y[i] = n->in[IN_B]->w[i / plane];
+        for (int64_t y0 = 0; y0 < a->out.h; y0 += lines) {
+            int64_t some = a->out.h - y0 < lines ? a->out.h - y0 : lines, N = some * a->out.w;
+            unroll(a, x, y0, some, cols, false);
+            cr_gemm_pack(packed, cols, N, false, K, N);
+            cr_kern->gemm(y + y0 * a->out.w, plane, n->in[IN_W]->w, K, packed, a->out.c, N, K,
+                          CR_GEMM_ACC, NULL);
+        }
     }
-}
-
-static void line_backward(void *ctx, int64_t w, int64_t x, int64_t y, int64_t n) {
-    const lines *l = ctx;
-    if (l->dW) l->dW[w] += cr_kern->dot(l->y + y, l->x + x, n);
-    if (l->dx) cr_kern->axpy(l->dx + x, l->W[w], l->y + y, n);
 }
 
 static void conv_backward(const cr_node *n, cr_tile *t) {
     const conv *a = n->attr;
-    const cr_node *x = n->in[IN_X];
-    int64_t plane = a->out.h * a->out.w;
+    const cr_node *in = n->in[IN_X];
+    int64_t plane = a->out.h * a->out.w, K = weights_of(a), lines = lines_of(a), O = a->out.c;
+    float *cols = t->scratch, *more = cols + (K * lines * a->out.w + 15) / 16 * 16;
     float *dW = cr_param_sum(t, n, IN_W), *db = cr_param_sum(t, n, IN_B);
     bool wants = cr_wants_grad(t, n, IN_X), first = cr_first_grad(t, n, IN_X);
     for (int64_t r = 0; r < t->n_rows; r++) {
-        lines l = {.W = n->in[IN_W]->w,
-                   .x = cr_val(t, x) + r * cr_ld(x),
-                   .y = cr_grad(t, n) + r * cr_ld(n),
-                   .dW = dW,
-                   .dx = wants ? cr_grad(t, x) + r * cr_ld(x) : NULL};
-        if (l.dx && first) memset(l.dx, 0, (size_t)x->width * sizeof(float));
-        for (int64_t o = 0; db && o < a->out.c; o++)
-            db[o] += cr_kern->sum(l.y + o * plane, plane);
-        over_lines(a, line_backward, &l);
+        float *x = cr_val(t, in) + r * cr_ld(in), *dy = cr_grad(t, n) + r * cr_ld(n);
+        float *dx = wants ? cr_grad(t, in) + r * cr_ld(in) : NULL;
+        if (dx && first) memset(dx, 0, (size_t)in->width * sizeof(float));
+        for (int64_t o = 0; db && o < O; o++)
+            db[o] += cr_kern->sum(dy + o * plane, plane);
+        for (int64_t y0 = 0; y0 < a->out.h; y0 += lines) {
+            int64_t some = a->out.h - y0 < lines ? a->out.h - y0 : lines, N = some * a->out.w;
+            const float *d = dy + y0 * a->out.w;
+            if (dW) {
+                unroll(a, x, y0, some, cols, false);
+                cr_gemm_pack(more, cols, N, true, N, K);
+                cr_kern->gemm(dW, K, d, plane, more, O, K, N, CR_GEMM_ACC, NULL);
+            }
+            if (!dx) continue;
+            cr_kern->gemm_tn(cols, N, n->in[IN_W]->w, K, d, plane, K, N, O, 0, more);
+            unroll(a, dx, y0, some, cols, true);
+        }
     }
 }
 

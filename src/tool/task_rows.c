@@ -24,10 +24,10 @@
 #include "base/frame.h"
 #include "base/fs.h"
 #include "base/rng.h"
+#include "tool/drawn.h"
 #include "tool/tool.h"
 
 #define SEED    2021
-#define FLUSH   (64 << 20) /* bytes of one file of rows */
 #define COLUMNS 20
 enum { MAX_NAME = 64 };
 
@@ -197,33 +197,13 @@ static cr_code put_row(const frame *x, int64_t row, cr_buf *out, cr_err *err) {
     return CR_OK;
 }
 
-/* Draws k of the numbers below n, each once: they become the first ones of v. */
-static void draw(int64_t *v, int64_t n, int64_t k, uint64_t key) {
-    for (int64_t i = 0; i < n; i++)
-        v[i] = i;
-    for (int64_t i = 0; i < k; i++) {
-        int64_t j = i + (int64_t)cr_rng_below(key, (uint64_t)i, (uint64_t)(n - i)), was = v[i];
-        v[i] = v[j];
-        v[j] = was;
-    }
-}
-
 /* Writes `count` drawn rows of a task. */
 static cr_code put_drawn(const frame *x, const task *t, int64_t count, uint64_t key, int64_t *room,
                          cr_buf *out, cr_err *err) {
-    draw(room, t->n, count, key);
+    cr_draw(room, t->n, count, key);
     for (int64_t i = 0; i < count; i++)
         CR_TRY(put_row(x, x->rows[t->first + room[i]], out, err));
     return CR_OK;
-}
-
-static cr_code write_rows(const char *dir, int number, cr_buf *out, cr_err *err) {
-    char path[1200];
-    CR_TRY(cr_mkdirs(dir, err));
-    snprintf(path, sizeof path, "%s/rows-%05d.txt", dir, number);
-    cr_code code = cr_file_write(path, out->data, out->n, err);
-    cr_buf_reset(out);
-    return code;
 }
 
 /* The task of a drawn row: so larger ones come more often. */
@@ -258,8 +238,8 @@ static cr_code draw_tasks(const frame *x, const cr_paddle_tasks *o, const char *
         for (uint64_t side = 0; code == CR_OK && side < 2; side++)
             code =
                 put_drawn(x, t, o->rows, cr_rng_sub(key, 2 * (uint64_t)i + side), room, &out, err);
-        if (code == CR_OK && (out.n >= FLUSH || i + 1 == n))
-            code = write_rows(dir, files++, &out, err);
+        if (code == CR_OK && (out.n >= CR_DRAWN_FLUSH || i + 1 == n))
+            code = cr_write_drawn(dir, files++, &out, err);
     }
     *tasks = n;
     *rows = 2 * o->rows * n;
@@ -302,10 +282,10 @@ static cr_code put_task(const frame *support, const task *t, const frame *query,
                           (long long)t->aid, support->path);
     if (code == CR_OK)
         code = put_drawn(support, t, t->n, key, CR_NEW_N(&a, int64_t, t->n), &out, err);
-    if (code == CR_OK) code = write_rows(cr_path_join(&a, own, "support"), 0, &out, err);
+    if (code == CR_OK) code = cr_write_drawn(cr_path_join(&a, own, "support"), 0, &out, err);
     for (int64_t i = 0; code == CR_OK && i < q->n; i++)
         code = put_row(query, query->rows[q->first + i], &out, err);
-    if (code == CR_OK) code = write_rows(cr_path_join(&a, own, "query"), 0, &out, err);
+    if (code == CR_OK) code = cr_write_drawn(cr_path_join(&a, own, "query"), 0, &out, err);
     if (code == CR_OK) *rows += t->n + q->n;
     cr_buf_clear(&out);
     cr_arena_clear(&a);

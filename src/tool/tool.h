@@ -214,6 +214,12 @@ CR_CHECKED cr_code cr_task_rows_test(const char *raw_dir, const char *out_dir,
 CR_CHECKED cr_code cr_session_rows(const char *raw_dir, const char *out_dir,
                                    const cr_paddle_sessions *o, int64_t *rows, cr_err *err);
 
+/* cr_picture_rows draws tasks of pictures from the PNG files of a folder (picture_rows.c) and
+ * writes their rows to files of out_dir; infer: each task to a folder of its own, as above. */
+CR_CHECKED cr_code cr_picture_rows(const char *raw_dir, const char *out_dir,
+                                   const cr_paddle_pictures *o, bool infer, int64_t *rows,
+                                   cr_err *err);
+
 /* cr_matrix_rows writes the rows of the HDF5 files of a folder, matrices of an id for each of
  * `fields` fields and the label, to out_dir/rows.txt, labels in front. */
 CR_CHECKED cr_code cr_matrix_rows(const char *raw_dir, const char *out_dir, int64_t fields,

@@ -145,15 +145,28 @@ static void take_masked(cr_evaluator *e, cr_metric_rows *rows) {
                          .group = in->group ? e->key : NULL};
 }
 
+/* Are query rows computed as in training? */
+static bool by_batch(const cr_evaluator *e) {
+    return e->fast && e->j->root->eval_config->inner_loop->batch_statistics;
+}
+
+static const cr_work *work_of(const cr_evaluator *e) {
+    return by_batch(e) ? cr_fast_work(e->fast)->w : e->w->w;
+}
+
 static cr_code add_batch(cr_evaluator *e, const cr_batch *b, cr_mean *losses, cr_err *err) {
     cr_model *m = e->j->model;
     cr_step_input in = {.batch = b};
     cr_run run = {.input = &in};
-    CR_TRY(cr_job_alone(e->j, cr_model_run(e->w, b, &run, err), err));
+    const cr_work *w_of = work_of(e);
+    if (by_batch(e))
+        CR_TRY(cr_fast_pass(e->fast, b, 0, 1, err));
+    else
+        CR_TRY(cr_job_alone(e->j, cr_model_run(e->w, b, &run, err), err));
     for (int i = 0; i < m->n_losses; i++) {
         const cr_model_loss *ml = &m->losses[i];
         if (ml->train_only) continue;
-        const float *l = cr_work_val(e->w->w, ml->row);
+        const float *l = cr_work_val(w_of, ml->row);
         const cr_row_weight *w = ml->weight >= 0 ? &m->weights[ml->weight] : NULL;
         for (int64_t r = 0; r < b->n_rows; r++) {
             double v = w ? cr_row_weight_of(w, b, r) : 1;
@@ -168,7 +181,7 @@ static cr_code add_batch(cr_evaluator *e, const cr_batch *b, cr_mean *losses, cr
         if (code != CR_OK && !mm->type->whole_batch) continue;
         cr_metric_rows rows = {.in = {.n_rows = b->n_rows,
                                       .K = mm->K,
-                                      .pred = cr_work_val(e->w->w, mm->pred),
+                                      .pred = cr_work_val(w_of, mm->pred),
                                       .pred_stride = cr_ld(mm->pred),
                                       .label = b->labels[mm->label]},
                                .mask = mm->mask >= 0 ? b->labels[mm->mask] : NULL};

@@ -30,7 +30,7 @@ for name; do
     ln -s "$crank" "$dir/bin/crank"
     # a case sees nothing of the user's settings
     env -i PATH="$dir/bin:$PATH" HOME="$dir" TMPDIR="$dir" LC_ALL=C CASE_DIR="$dir" CLI="$here" CRANK="$crank" \
-        PQ_MAKE="$(dirname "$crank")/tests/cli/pq_make" H5_MAKE="$(dirname "$crank")/tests/cli/h5_make" PTY="$(dirname "$crank")/tests/cli/pty" \
+        PQ_MAKE="$(dirname "$crank")/tests/cli/pq_make" H5_MAKE="$(dirname "$crank")/tests/cli/h5_make" PNG_MAKE="$(dirname "$crank")/tests/cli/png_make" PTY="$(dirname "$crank")/tests/cli/pty" \
         WEIGHTS_DIFF="$(dirname "$crank")/tests/cli/weights_diff" STRANGER="$(dirname "$crank")/tests/cli/stranger" DEAD_FS="$(dirname "$crank")/tests/cli/dead_fs" \
         ASAN_OPTIONS="${ASAN_OPTIONS:-}" UBSAN_OPTIONS="${UBSAN_OPTIONS:-}" CRANK_CPU="${CRANK_CPU:-}" \
         sh -eu -c 'cd "$CASE_DIR/work"; . "$CLI/lib.sh"; . "$CLI/cases/$0.sh"; settled' "$name" >"$dir/log" 2>&1

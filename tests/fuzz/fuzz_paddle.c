@@ -72,7 +72,9 @@ static const char *const models[] = {"afm",
                                      "naml",
                                      "tdm",
                                      "textcnn_pretrain",
-                                     "dsin"};
+                                     "dsin",
+                                     "metaheac",
+                                     "maml"};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < 2 || size > 20000) return 0;

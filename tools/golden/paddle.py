@@ -84,6 +84,7 @@ def run(case, start, batches, dtype):
         if step == 0:
             out.update(scores(case, P, x, "logits"))
         opt.zero_grad()
+        kept = {k: v.clone() for k, v in P.items() if case.tasks and "running" in k}
         result = case.net(P, x, True)
         logits, more = result if isinstance(result, tuple) else (result, 0)
         loss = case.loss(logits, y) + more
@@ -94,7 +95,9 @@ def run(case, start, batches, dtype):
                 v.grad = torch.zeros_like(v)
         if step == 0:  # of the plain loss of all rows, also where the step itself is another one
             out.update({"grad/" + k: v.grad.clone() for k, v in P.items() if v.requires_grad})
-        if case.tasks:
+        if case.tasks:  # the pass above was not one of the training
+            for k, v in kept.items():
+                P[k].copy_(v)
             losses[-1] = meta_step(case, P, learned, x, y)
         clip = 5 if case.optimizer == "AdamW" else case.clip  # 5: as bert4rec is shipped
         if clip:

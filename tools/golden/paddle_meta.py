@@ -1,12 +1,16 @@
-"""The cases of paddle.py that learn by inner steps: metaheac. A batch of 16 rows is two tasks of four support and four query rows."""
+"""The cases of paddle.py that learn by inner steps: metaheac and maml. A batch of 16 rows is two tasks."""
 
 import os
+import shutil
+import struct
+import zlib
 
 import numpy as np
 import torch
+from torch.nn import functional as F
 
 from frame import AD, LISTS, USER, audience, frame
-from paddle_nets import BAGS, Case, block, mlp, new
+from paddle_nets import BAGS, N, Case, block, mlp, new
 
 CASES = {}
 SIZES = [[2, 1, 4, 2, 3, 2, 1], [3, 4, 2, 4, 3, 2, 2], [2, 3, 1, 2, 2, 1]]
@@ -81,3 +85,53 @@ for name, optimizer, rate, compat in (("metaheac", "SGD", 0.3, False), ("metahea
     CASES[name] = Case("metaheac", new(HYPER, rate, optimizer), ad_frame,
                        lambda P, x, t, compat=compat: metaheac_net(P, x, t, compat), chance, rate, optimizer)
     CASES[name].tasks, CASES[name].reread = (ROWS, ROWS, 1, INNER), ad_rows
+
+# ---- maml: two characters, one picture of each to learn from and three to test ----
+
+WAYS, QUERY, SIZE, FILTERS, STEPS, RATE = 2, 3, 16, 2, 2, 0.2
+
+
+def png(path, pixels):
+    """A grey picture of 8 bits."""
+    h, w = pixels.shape
+    part = lambda kind, data: struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    lines = b"".join(b"\0" + pixels[y].astype(np.uint8).tobytes() for y in range(h))
+    with open(path, "wb") as f:
+        f.write(b"\x89PNG\r\n\x1a\n" + part(b"IHDR", struct.pack(">IIBBBBB", w, h, 8, 0, 0, 0, 0)) + part(b"IDAT", zlib.compress(lines)) + part(b"IEND", b""))
+
+
+def characters(rng, folder):
+    for c in range(3):
+        os.makedirs(os.path.join(folder, "data", "a", "c%d" % c))
+        for n in range(1 + QUERY):
+            png(os.path.join(folder, "data", "a", "c%d" % c, "%d.png" % n), rng.integers(0, 256, (SIZE, SIZE)))
+
+
+def picture_rows(folder):
+    """The first rows that crank has drawn; the others are left out, and so are the pictures."""
+    shutil.rmtree(os.path.join(folder, "maml", "data"))
+    path = os.path.join(folder, "out", "rows", "train", "rows-00000.txt")
+    with open(path) as f:
+        lines = [next(f) for _ in range(N)]
+    with open(path, "w") as f:
+        f.writelines(lines)
+    rows = [line.split(";") for line in lines]
+    return dict(picture=np.array([[float(v) for v in r[1].split()] for r in rows])), np.array([int(r[0]) for r in rows])
+
+
+def maml_net(P, x, train):
+    v = x["picture"].reshape(-1, 1, SIZE, SIZE)
+    for i in range(1, 5):
+        at = "model.blocks.conv_%d." % i
+        v = F.conv2d(v, P[at + "weight"].reshape(FILTERS, -1, 3, 3), P[at + "bias"], padding=1)
+        v = F.batch_norm(v, P[at + "bn.running_mean"], P[at + "bn.running_var"], P[at + "bn.weight"], P[at + "bn.bias"], train, 0.1, 1e-5)
+        v = F.max_pool2d(torch.relu(v), 2)
+    return block(P, "scores", v.flatten(1))
+
+
+CASES["maml"] = Case("maml", """runner: {train_data_dir: data, train_reader_path: reader, train_batch_size: 2, epochs: 1, print_interval: 1000,
+         model_save_path: out, test_data_dir: data, infer_batch_size: 2}
+hyper_parameters: {meta_optimizer: {class: SGD, learning_rate: 0.1}, base_optimizer: {class: SGD, learning_rate: %g}, update_step: %d,
+         n_way: %d, k_spt: 1, k_query: %d, imgsize: %d, conv_stride: 1, conv_padding: 1, conv_kernal: [3, 3], bn_channel: %d}
+""" % (RATE, STEPS, WAYS, QUERY, SIZE, FILTERS), characters, maml_net, F.cross_entropy, 0.1)
+CASES["maml"].tasks, CASES["maml"].reread = (WAYS, WAYS * QUERY, STEPS, RATE), picture_rows
