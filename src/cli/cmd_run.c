@@ -187,6 +187,14 @@ static cr_code make_rows(cr_ui *ui, const cr_paddle_run *r) {
         if (cr_user_rows(x->raw, x->dir, r->infer, &n, &err) != CR_OK) return cr_ui_fail(ui, &err);
         CR_INFO("%s holds %lld rows, users with all of their items, made from the pairs in %s",
                 x->dir, (long long)n, x->raw);
+    } else if (x->kind == CR_ROWS_KNOWLEDGE) {
+        int64_t left_out;
+        if (cr_knowledge_rows(x->raw, x->dir, &x->knowledge, r->infer, &n, &left_out, &err) !=
+            CR_OK)
+            return cr_ui_fail(ui, &err);
+        CR_INFO("%s holds %lld rows, made from the sessions and articles in %s; %lld clicks have "
+                "no other articles",
+                x->dir, (long long)n, x->raw, (long long)left_out);
     } else if (x->kind == CR_ROWS_SOCIAL) {
         if (cr_social_rows(x->ratings, x->relations, x->dir, r->infer, &n, &err) != CR_OK)
             return cr_ui_fail(ui, &err);

@@ -114,6 +114,10 @@ static bool new_name(cr_buf *b, const cr_paddle_run *r, const char *name) {
         cr_buf_str(b, name);
         return true;
     }
+    if (r->sessions && strncmp(name, "accuracy", 8) == 0) {
+        cr_buf_str(b, "Acc");
+        return true;
+    }
     if (r->by_place && strncmp(name, "grouped_auc", 11) == 0) {
         cr_buf_str(b, "PAUC");
         return true;
@@ -355,7 +359,7 @@ static void on_evaluated(void *ctx, const cr_stepped *s) {
     cr_buf_init(&b);
     cr_buf_str(&b, "");
     if (r->ad_tasks && s->task) cr_buf_printf(&b, "aid: %s ", s->task);
-    if (r->root) {
+    if (r->root || r->sessions) {
         cr_buf_str(&b, ""); /* these lines show times alone */
     } else if (r->shows_scores || !has_metrics(s)) {
         cr_buf_str(&b, r->old ? "prediction: " : "prediction:");
@@ -388,12 +392,32 @@ static void say_lists(const cr_run_lines *x, const cr_eval_result *res) {
                 cr_ui_say("\t%s:%.9g\n", v[i].shown, shown(res->v[k].value));
 }
 
+/* The last line of kim's own evaluation. */
+static void say_sessions(const cr_run_lines *x, const cr_eval_result *res, double seconds) {
+    static const struct {
+        const char *name, *shown, *behind;
+    } v[] = {{"grouped_auc", "AUC", ",  "},
+             {"grouped_mrr", "MRR", ", "},
+             {"grouped_ndcg@5", "nDCG5", ", "},
+             {"grouped_ndcg@10", "nDCG10", " "}};
+    char time[64];
+    cr_ui_say("%s - INFO - epoch: %s done, ", cr_run_time(time), x->epoch);
+    for (size_t i = 0; i < sizeof v / sizeof *v; i++)
+        for (int k = 0; k < res->n; k++)
+            if (strcmp(res->v[k].name, v[i].name) == 0)
+                cr_ui_say("%s : %.4f%s", v[i].shown, shown(res->v[k].value), v[i].behind);
+    cr_ui_say("epoch time: %.2f s\n", seconds);
+}
+
 void cr_run_say_result(const cr_run_lines *x, const cr_eval_result *res, double seconds) {
     const cr_paddle_run *r = x->r;
     char time[64];
     cr_buf b;
-    if (r->lists) {
-        say_lists(x, res);
+    if (r->lists || r->sessions) {
+        if (r->lists)
+            say_lists(x, res);
+        else
+            say_sessions(x, res, seconds);
         return;
     }
     cr_buf_init(&b);

@@ -19,6 +19,7 @@ typedef enum cr_paddle_rows_kind {
     CR_ROWS_MASKED,      /* sessions with masked places, and candidates in a pickle (bert4rec) */
     CR_ROWS_INTERVALS,   /* user, item, rating, time with tabs: a line per user (tisas) */
     CR_ROWS_TASKS,       /* tasks of a pickled frame (metaheac) */
+    CR_ROWS_KNOWLEDGE,   /* articles, entities and their graph, and sessions (kim) */
     CR_ROWS_SOCIAL,      /* ratings, and relations of users (mhcn) */
     CR_ROWS_STEPS,       /* sessions in pickles of pandas and NumPy (dsin) */
     CR_ROWS_PICTURES,    /* tasks of pictures (maml) */
@@ -44,6 +45,12 @@ typedef struct cr_paddle_interval {
     int64_t items, longest;
 } cr_paddle_interval;
 #define CR_PADDLE_CANDIDATES 101
+/* Sizes of rows of articles with entities: words of a title, entities of an article, clicked
+ * articles, drawn ones, words of all titles and the width of their vectors. */
+typedef struct cr_paddle_knowledge {
+    int64_t words, entities, clicked, others, vocab, width;
+} cr_paddle_knowledge;
+#define CR_PADDLE_ENTITY 100 /* width of an entity's vector */
 /* Sizes of tasks: rows that are learned from and as many that follow, and tasks of a batch. The
  * columns of their frame: those of a user, lists of the user, and those of an advertisement; each
  * list is NULL-ended. */
@@ -75,6 +82,7 @@ typedef struct cr_paddle_rows {
     cr_paddle_lists lists;
     cr_paddle_masked masked;
     cr_paddle_interval interval;
+    cr_paddle_knowledge knowledge;
     cr_paddle_tasks tasks;
     cr_paddle_sessions sessions;
     cr_paddle_pictures pictures;
@@ -112,6 +120,7 @@ typedef struct cr_paddle_run {
     bool task_first;   /* ... as click_auc, not auc_click (aitm) */
     bool accuracy;     /* ... and the accuracy is called so, not acc (dlrm) */
     bool by_place;     /* ... and the AUC by place is called PAUC (dpin) */
+    bool sessions;     /* ... Acc in training, and four means over sessions at the end (kim) */
     int64_t lists;     /* ... and a list has so many items, with a line for each measure (mhcn) */
     bool capitals;     /* ... and metrics have the names of the old kind, AUC and ACC (sign) */
     bool ad_tasks;     /* ... and an evaluation names the advertisement of a task (metaheac) */

@@ -10,7 +10,8 @@
  *   paddle_rank.c, paddle_tasks.c, paddle_pairs.c, paddle_fgcnn.c, paddle_weighed.c,
  *   paddle_steps.c, paddle_match.c, paddle_recall.c, paddle_news.c, paddle_attend.c,
  *   paddle_lists.c, paddle_masked.c, paddle_interval.c, paddle_meta.c,
- *   paddle_sessions.c, paddle_social.c, paddle_rated.c  the models
+ *   paddle_sessions.c, paddle_social.c, paddle_rated.c,
+ *   paddle_knowledge.c  the models
  *   paddle_runs.c   what `crank run` does, one after the other
  *   paddle_servers.c  training with parameter servers
  *   paddle_tables.c   tables with an accessor, and training day by day
@@ -244,6 +245,7 @@ void cr_pd_lists(cr_pd *p);     /* drawn lists: label;user;items;place */
 void cr_pd_ad_tasks(cr_pd *p);  /* label, ids of a user, lists of ids, ids of an advertisement */
 void cr_pd_social(cr_pd *p);    /* item;user;items, and a graph of all users and items */
 void cr_pd_pictures(cr_pd *p);  /* label, numbers of a picture */
+void cr_pd_knowledge(cr_pd *p); /* label, session, words, entities, neighbours, with tabs */
 void cr_pd_page(cr_pd *p);      /* clicks with their places on a page; item;category;place;label */
 
 /* ---- the models ---- */
@@ -264,6 +266,9 @@ void cr_pd_deeprec(cr_pd *p);
 int64_t cr_pd_rated_items(cr_pd *p);
 void cr_pd_ensfm(cr_pd *p);
 void cr_pd_mhcn(cr_pd *p);
+void cr_pd_kim(cr_pd *p);
+/* cr_pd_knowledge_sizes reads the sizes of kim's rows. */
+cr_paddle_knowledge cr_pd_knowledge_sizes(cr_pd *p);
 void cr_pd_escm2(cr_pd *p);
 void cr_pd_dmr(cr_pd *p);
 void cr_pd_dpin(cr_pd *p);

@@ -12,6 +12,7 @@
  *   tisas                user, item, rating, time: the same, a line per user
  *   metaheac             tasks that are drawn from a pickled frame: the same, an evaluation has a
  *                        folder for each task
+ *   kim                  articles, entities and their graph, sessions: the same
  *   mhcn                 ratings and relations of users: the same
  *   deeprec              user, item, rating: the same, a line per user
  *   maml                 tasks of pictures in PNG files: the same
@@ -55,9 +56,11 @@ cr_paddle_rows cr_pd_rows(cr_pd *p, bool infer) {
     if (has(p, "layer_sizes", "dp_drop_prob")) r.kind = CR_ROWS_RATINGS;
     if (has(p, "feat_embed_size", "cms_segid_size")) r.kind = CR_ROWS_STEPS;
     if (has(p, "update_step", "k_query")) r.kind = CR_ROWS_PICTURES;
+    if (has(p, "max_entity_num", "npratio")) r.kind = CR_ROWS_KNOWLEDGE;
     if (r.kind == CR_ROWS_AS_THEY_ARE) return r;
     if (r.kind == CR_ROWS_PICTURES) r.pictures = cr_pd_picture_sizes(p, infer);
     if (r.kind == CR_ROWS_TASKS) r.tasks = cr_pd_task_sizes(p);
+    if (r.kind == CR_ROWS_KNOWLEDGE) r.knowledge = cr_pd_knowledge_sizes(p);
     if (r.kind == CR_ROWS_SOCIAL) {
         r.ratings = beside(p, "rating_file");
         r.relations = beside(p, "relation_file");

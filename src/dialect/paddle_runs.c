@@ -221,6 +221,7 @@ static void new_run(cr_pd *p, bool infer, cr_paddle_run *r) {
     if (infer && mind) r->longest = cr_pd_int(p, p->hyper, "maxlen", 30, 1, 100000);
     if (infer && mind) r->questions = cr_path_join(&p->doc->arena, dir_of, data);
     r->rows = cr_pd_rows(p, infer);
+    r->sessions = r->rows.kind == CR_ROWS_KNOWLEDGE;
     if (r->rows.kind == CR_ROWS_SOCIAL) r->lists = cr_pd_int(p, p->runner, "top_k", 10, 1, 1000000);
     cr_pd_map root = {p->in, "the config"};
     r->pair_mask =

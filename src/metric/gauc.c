@@ -1,12 +1,15 @@
 /*
  * gauc.c - grouped AUC: the exact AUC inside each group (a user, a query), then the mean over the
- * groups that have both classes, plain or weighted by their rows.
+ * groups that have both classes, plain or weighted by their rows. And grouped_place: the mean over
+ * groups of how far up their rows with label 1 stand, among all rows of the group.
  *
  * Every row is kept (16 bytes) until the value is asked for; then rows are sorted by group and
  * score in place, byte by byte from the top, which needs no second copy. Groups are added up in the
  * order of their keys, so neither the order of rows nor the batches matter.
  */
 #include "metric/metric.h"
+
+#include <stdio.h>
 
 #include "base/mem.h"
 #include "metric/check_int.h"
@@ -41,8 +44,10 @@ typedef struct gauc_rows {
 } gauc_rows;
 
 struct cr_metric {
+    const char *name;
     gauc_rows *rows; /* a separate struct, because computing the value sorts them */
     bool weighted;
+    int64_t top_k; /* of grouped_place: places that count, 0: 1 by the place */
 };
 
 #define N_BYTES      13 /* bytes of a row's key: 8 of the group, then 5 of the score */
@@ -109,12 +114,18 @@ static void gauc_free(cr_metric *m) {
     cr_free(m);
 }
 
-static cr_code gauc_new(cr_metric **out, const void *conf, int64_t K, cr_err *err) {
-    CR_TRY(cr_metric_two_classes("grouped_auc", K, err));
-    cr_metric *m = cr_alloc(sizeof *m, "grouped_auc");
-    m->rows = cr_alloc(sizeof *m->rows, "grouped_auc");
-    m->weighted = ((const grouped_auc_conf *)conf)->weighted;
+static cr_code make(cr_metric **out, const char *name, int64_t K, cr_err *err) {
+    CR_TRY(cr_metric_two_classes(name, K, err));
+    cr_metric *m = cr_alloc(sizeof *m, name);
+    m->rows = cr_alloc(sizeof *m->rows, name);
+    m->name = name;
     *out = m;
+    return CR_OK;
+}
+
+static cr_code gauc_new(cr_metric **out, const void *conf, int64_t K, cr_err *err) {
+    CR_TRY(make(out, "grouped_auc", K, err));
+    (*out)->weighted = ((const grouped_auc_conf *)conf)->weighted;
     return CR_OK;
 }
 
@@ -137,14 +148,14 @@ static cr_code reserve(gauc_rows *rows, int64_t more, cr_err *err) {
 
 static cr_code gauc_update(cr_metric *m, const cr_metric_in *in, cr_err *err) {
     gauc_rows *rows = m->rows;
-    if (!in->group) CR_BUG("grouped_auc without group keys");
+    if (!in->group) CR_BUG("a metric of groups without group keys");
     CR_TRY(reserve(rows, in->n_rows, err));
     const float *score = cr_metric_score(in);
     for (int64_t i = 0; i < in->n_rows; i++) {
         float p = score[i * in->pred_stride], y = in->label[i];
-        if (isnan(p)) return cr_metric_nan("grouped_auc", rows->n, err);
+        if (isnan(p)) return cr_metric_nan(m->name, rows->n, err);
         if (y != 0 && y != 1) {
-            return cr_metric_bad_label("grouped_auc", rows->n, (double)y, 2, err);
+            return cr_metric_bad_label(m->name, rows->n, (double)y, 2, err);
         }
         rows->v[rows->n++] = (gauc_row){.group = (uint64_t)in->group[i],
                                         .score = (uint64_t)cr_rank_key(p) * 2 + (y == 1)};
@@ -159,7 +170,7 @@ static void gauc_pack(const cr_metric *m, cr_buf *out) {
 static cr_code gauc_merge(cr_metric *m, const void *state, size_t size, cr_err *err) {
     gauc_rows *r = m->rows;
     int64_t n = (int64_t)(size / sizeof(gauc_row));
-    CR_TRY(cr_metric_fits("grouped_auc", size % sizeof(gauc_row) == 0, err));
+    CR_TRY(cr_metric_fits(m->name, size % sizeof(gauc_row) == 0, err));
     CR_TRY(reserve(r, n, err));
     if (n > 0) memcpy(r->v + r->n, state, size);
     r->n += n;
@@ -213,6 +224,97 @@ const cr_metric_type cr_metric_grouped_auc = {
     .reset = gauc_reset,
     .update = gauc_update,
     .value = gauc_value,
+    .pack = gauc_pack,
+    .merge = gauc_merge,
+};
+
+/* ---- grouped_place ---- */
+
+typedef struct grouped_place_conf {
+    cr_conf_base base;
+    const char *grouping_key;
+    int64_t top_k;
+} grouped_place_conf;
+static const cr_field grouped_place_fields[] = {
+    CR_STR(grouped_place_conf, grouping_key, NULL, CR_F_REQUIRED | CR_F_OURS, CR_HELP_GROUP_KEY),
+    CR_INT(grouped_place_conf, top_k, 0, 0, CR_U32_MAX, CR_F_OURS,
+           "places that count for NDCG; 0: the mean of 1 by the place (MRR)"),
+    CR_END,
+};
+const cr_msg cr_metric_grouped_place_msg = {
+    .name = "GroupedPlace",
+    .help = "How far up the rows with label 1 stand in their group: MRR, or NDCG",
+    .ours = true,
+    .fields = grouped_place_fields,
+    .size = sizeof(grouped_place_conf),
+};
+
+static cr_code place_new(cr_metric **out, const void *conf, int64_t K, cr_err *err) {
+    CR_TRY(make(out, "grouped_place", K, err));
+    (*out)->top_k = ((const grouped_place_conf *)conf)->top_k;
+    return CR_OK;
+}
+
+static const char *place_key(const void *conf) {
+    return ((const grouped_place_conf *)conf)->grouping_key;
+}
+
+static void place_label(const void *conf, char *out, size_t size) {
+    int64_t k = ((const grouped_place_conf *)conf)->top_k;
+    if (k)
+        snprintf(out, size, "grouped_ndcg@%lld", (long long)k);
+    else
+        snprintf(out, size, "grouped_mrr");
+}
+
+/* What a row at this place, from 1 on, adds. */
+static double gain(const cr_metric *m, int64_t place) {
+    if (m->top_k == 0) return 1 / (double)place;
+    return place <= m->top_k ? 1 / log2((double)place + 1) : 0;
+}
+
+/* The value of n rows of one group, sorted by rising score; NaN when none has label 1. Of equal
+ * scores those with label 0 stand first. */
+static double group_place(const cr_metric *m, const gauc_row *v, int64_t n) {
+    double sum = 0, best = 0;
+    int64_t n_pos = 0;
+    for (int64_t i = n - 1, from; i >= 0; i = from) {
+        int64_t pos = 0;
+        for (from = i; from >= 0 && v[from].score >> 1 == v[i].score >> 1; from--)
+            pos += (int64_t)(v[from].score & 1);
+        for (int64_t k = 0; k < pos; k++) {
+            sum += gain(m, n - 1 - from - k);
+            best += m->top_k ? gain(m, ++n_pos) : 1;
+        }
+    }
+    return best > 0 ? sum / best : NAN;
+}
+
+static double place_value(const cr_metric *m) {
+    gauc_rows *rows = m->rows;
+    double sum = 0;
+    int64_t groups = 0;
+    radix_sort(rows->v, rows->n, 0);
+    for (int64_t i = 0, end; i < rows->n; i = end) {
+        for (end = i + 1; end < rows->n && rows->v[end].group == rows->v[i].group;)
+            end++;
+        double x = group_place(m, rows->v + i, end - i);
+        if (isnan(x)) continue;
+        sum += x;
+        groups++;
+    }
+    return groups ? sum / (double)groups : NAN;
+}
+
+const cr_metric_type cr_metric_grouped_place = {
+    .name = "grouped_place",
+    .group_key = place_key,
+    .label = place_label,
+    .new_ = place_new,
+    .free_ = gauc_free,
+    .reset = gauc_reset,
+    .update = gauc_update,
+    .value = place_value,
     .pack = gauc_pack,
     .merge = gauc_merge,
 };

@@ -25,6 +25,7 @@
     BOTH(mean_squared_error)                                                                       \
     BOTH(accuracy)                                                                                 \
     EVAL(grouped_auc)                                                                              \
+    EVAL(grouped_place)                                                                            \
     EVAL(xauc)                                                                                     \
     TRAIN(xauc, xauc, train_xauc)                                                                  \
     EVAL(grouped_xauc)                                                                             \

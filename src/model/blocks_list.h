@@ -42,6 +42,7 @@
     X(interval_transformer, cr_block_interval_transformer_msg)                                     \
     X(item_scores, cr_block_item_scores_msg)                                                       \
     X(item_vectors, cr_block_item_vectors_msg)                                                     \
+    X(knowledge_match, cr_block_knowledge_match_msg)                                               \
     X(label_attention, cr_block_label_attention_msg)                                               \
     X(layer_norm, cr_block_layer_norm_msg)                                                         \
     X(linear, cr_block_linear_msg)                                                                 \

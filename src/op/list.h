@@ -55,6 +55,7 @@
     X(gates_open)                                                                                  \
     X(ge)                                                                                          \
     X(graph_mix)                                                                                   \
+    X(group_attend)                                                                                \
     X(group_near)                                                                                  \
     X(group_pool)                                                                                  \
     X(group_spread)                                                                                \

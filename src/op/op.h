@@ -178,6 +178,18 @@ cr_node *cr_group_pool(cr_graph *g, cr_node *s, cr_node *x, cr_node *mask, int64
 /* x (G, D) -> (G n, D): the vector of each group n times. */
 cr_node *cr_group_spread(cr_graph *g, cr_node *x, int64_t n, int64_t D);
 
+/* group_attend.c: n queries q (H d) of each group read m values v (H dv) of a group with keys k (H
+ * d): the sum of the values, weighted by the softmax over the group of scale * q . k, or by these
+ * scores themselves, in H heads -> (G n, H dv). b (1) of a key is added to its scores; NULL: none.
+ * A row with one group of queries, or one of keys, has it for all groups of the others. */
+typedef struct cr_group_attend_opts {
+    int64_t n, m, heads, width; /* width: H d */
+    float scale;
+    bool softmax;
+} cr_group_attend_opts;
+cr_node *cr_group_attend(cr_graph *g, cr_node *q, cr_node *k, cr_node *v, cr_node *b,
+                         const cr_group_attend_opts *o);
+
 /* interact.c: x is F vectors of D; fm takes those that begin with column `from` */
 cr_node *cr_fm(cr_graph *g, cr_node *x, int64_t from, int64_t F, int64_t D); /* -> D */
 cr_node *cr_pairs(cr_graph *g, cr_node *x, int64_t F, int64_t D);            /* -> F (F-1) / 2 */

@@ -176,6 +176,12 @@ CR_CHECKED cr_code cr_log_sessions(const char *log_dir, const char *out_dir, int
 CR_CHECKED cr_code cr_paste_labels(const char *raw_dir, const char *out_dir, int64_t *rows,
                                    cr_err *err);
 
+/* cr_knowledge_rows writes the sessions of train.tsv or test.tsv with their articles, entities and
+ * the neighbours of these to out_dir (knowledge_rows.c). *left_out: clicked articles of sessions
+ * that show no others. */
+CR_CHECKED cr_code cr_knowledge_rows(const char *raw_dir, const char *out_dir,
+                                     const cr_paddle_knowledge *o, bool test, int64_t *rows,
+                                     int64_t *left_out, cr_err *err);
 /* cr_news_rows writes a line for each line of the files of browsed articles (news.c), with the
  * articles that it names, to out_dir/rows.txt. *left_out: lines with too few other articles. */
 CR_CHECKED cr_code cr_news_rows(const char *raw_dir, const char *out_dir, const cr_paddle_news *o,

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from knowledge import KnowledgeMatch
 from models import ITEM, POS, PRICE, TAGS, USER, WTAGS, activation, build, case, mlp
 from nets import NETS, Cin
 from pbtxt import Name
@@ -163,6 +164,8 @@ def layer(kind, conf, widths, D, Mlp):
         return Mlp(w, conf) if kind == "mlp" else nn.Linear(w, n, bias=conf.get("bias", True)), n, n
     if kind == "ensemble":
         return Ensemble(w, conf), 1, 1
+    if kind == "knowledge_match":
+        return KnowledgeMatch(widths, D, D, conf), conf["candidates"], conf["candidates"]
     if kind == "residual":
         return Mlp(w, conf["mlp"]), w, D
     if kind == "senet":
@@ -203,6 +206,8 @@ def compute(kind, conf, m, v, D):
     def vectors():
         return x.reshape(len(x), -1, D)
 
+    if kind == "knowledge_match":
+        return m(*v)
     if kind == "residual":
         return x + m(x)
     if kind == "senet" or (kind == "layer_norm" and conf.get("fields")):
@@ -281,9 +286,9 @@ def block(name, *inputs, **layer_conf):
     return dict(name=name, inputs=[i if isinstance(i, dict) else dict(block_name=i) for i in inputs], **layer_conf)
 
 
-def graph(ends, *blocks):
+def graph(ends, *blocks, **more):
     return case({"backbone": dict(blocks=list(blocks), concat_blocks=ends, top_mlp=mlp(5))},
-                [("fields", [USER, ITEM, TAGS, WTAGS]), ("numbers", [PRICE, POS])])
+                [("fields", [USER, ITEM, TAGS, WTAGS]), ("numbers", [PRICE, POS])], **more)
 
 
 def ensemble(loss, weights, **conf):
@@ -296,6 +301,16 @@ def ensemble(loss, weights, **conf):
 CASES = {
     "own_ensemble": ensemble({"binary_cross_entropy": dict(label_smoothing=0.1)}, True),
     "own_ensemble_values": ensemble({"l2_loss": {}}, False, mean_of=Name("VALUES")),
+    # two candidates and two clicked articles, of two words, two entities and two neighbours of each
+    "own_knowledge": graph(
+        ["match"],
+        block("w", group("fields"), linear=dict(units=32)), block("words", "w", fields=dict(dim=4)),
+        block("e", group("fields"), linear=dict(units=32)), block("known", "e", fields=dict(dim=4)),
+        block("n", group("fields"), linear=dict(units=64)), block("near", "n", fields=dict(dim=4)),
+        block("match", "words", "known", "near", knowledge_match=dict(
+            candidates=2, words=2, entities=2, units=6, num_heads=2, attention_units=5, entity_heads=2, dropout_ratio=0)),
+        # slopes of single units are so small that Adam would show their rounding
+        dense={"sgd_optimizer": dict(lr=0.1)}),
     "own_senet": graph(
         ["se", "few"],
         block("se", group("fields"), senet=dict(reduction_ratio=2)),

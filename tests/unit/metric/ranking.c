@@ -116,6 +116,28 @@ TEST(lists_of_groups) {
                      group, 0, 1)));
 }
 
+/* a group whose right rows stand at places 2 and 4, behind an equal score; one with the right row
+ * first; one without a right row, which does not count */
+TEST(places_in_groups) {
+    float pred[] = {0.9F, 0.7F, 0.5F, 0.5F, 0.2F, 0.1F, 0.6F, 0.3F},
+          label[] = {0, 1, 1, 0, 0, 0, 1, 0};
+    int64_t group[] = {3, 3, 3, 3, 9, 9, -4, -4};
+    double third = 1 / log2(3), mrr = (0.5 + 0.25) / 2;
+    for (int64_t batch = 0; batch < 4; batch++) {
+        CHECK_NEAR(feed(&cr_metric_grouped_place, CONF(grouped_place, "grouping_key: u"), 1, pred,
+                        label, group, 8, batch),
+                   (mrr + 1) / 2, 1e-12, 0);
+        CHECK_NEAR(feed(&cr_metric_grouped_place, CONF(grouped_place, "grouping_key: u, top_k: 3"),
+                        1, pred, label, group, 8, batch),
+                   (third / (1 + third) + 1) / 2, 1e-12, 0);
+        CHECK_NEAR(feed(&cr_metric_grouped_place, CONF(grouped_place, "grouping_key: u, top_k: 9"),
+                        1, pred, label, group, 8, batch),
+                   ((third + 1 / log2(5)) / (1 + third) + 1) / 2, 1e-12, 0);
+    }
+    CHECK(isnan(feed(&cr_metric_grouped_place, CONF(grouped_place, "grouping_key: u"), 1, pred,
+                     label, group, 0, 1)));
+}
+
 TEST(pairs) {
     const void *exact = CONF(xauc, "exact: true"),
                *share = CONF(xauc, "sample_ratio: 0.01, exact: false"),
@@ -379,6 +401,6 @@ TEST(cleanup) {
 }
 
 TEST_MAIN(CASE(at_thresholds), CASE(calibration), CASE(classes), CASE(places_of_labels),
-          CASE(lists_of_groups), CASE(pairs), CASE(pairs_of_many_rows), CASE(training),
-          CASE(training_last_steps), CASE(training_without_value), CASE(refusals), CASE(labels),
-          CASE(no_memory), CASE(cleanup))
+          CASE(lists_of_groups), CASE(places_in_groups), CASE(pairs), CASE(pairs_of_many_rows),
+          CASE(training), CASE(training_last_steps), CASE(training_without_value), CASE(refusals),
+          CASE(labels), CASE(no_memory), CASE(cleanup))

@@ -210,6 +210,24 @@ static const struct {
      "excitation.0.weight excitation.2.weight"},
     {"simple_attention", MODEL(SEQ, "simple_attention: {}"), 4, ""},
     {"slice", MODEL(AB, "slice: {begin: 2, width: 5}"), 5, ""},
+    {"knowledge_match",
+     M_MODEL(GROUPS, "backbone: {blocks: [{name: v, inputs: [" AB
+                     "], linear: {units: 6}}, {name: f, inputs: [{block_name: v}], fields: {dim: "
+                     "2}}, {name: t, inputs: [{block_name: f}, {block_name: f}, {block_name: f}], "
+                     "knowledge_match: {words: 1, entities: 1, units: 4, num_heads: 2, "
+                     "attention_units: 3, entity_heads: 2}}], concat_blocks: [t]}"),
+     1,
+     "attn_layer1.weight attn_layer1.bias attn_layer2.weight entity_encoder.dense1.weight "
+     "entity_encoder.dense1.bias entity_encoder.dense2.weight gat_fuse.weight gat_fuse.bias "
+     "gcat.q_proj.weight gcat.k_proj.weight gcat.v_proj.weight gcat.dense1.weight gcat.dense1.bias "
+     "gcat.dense2.weight gcat.dense2.bias gcat.dense3.weight gcat.dense3.bias gcat.dense5.weight "
+     "gcat.dense5.bias merge.weight merge.bias gcat0.q_proj.weight gcat0.k_proj.weight "
+     "gcat0.v_proj.weight gcat0.dense1.weight gcat0.dense1.bias gcat0.dense2.weight "
+     "gcat0.dense2.bias gcat0.dense3.weight gcat0.dense3.bias gcat0.dense5.weight "
+     "gcat0.dense5.bias merge_layer.weight merge_layer.bias match_att1.weight match_att1.bias "
+     "match_att2.weight match_reduce.weight match_reduce.bias context_encoder.conv.weight "
+     "context_encoder.conv.bias context_encoder.q_proj.weight context_encoder.k_proj.weight "
+     "context_encoder.v_proj.weight"},
     {"social_graph",
      M_MODEL(GROUPS, "backbone: {blocks: [{name: k, inputs: [" SEQ
                      "], linear: {units: 1}}, {name: n, inputs: [" AB

@@ -286,6 +286,18 @@ static const struct a_graph {
      "{name: again, inputs: [{block_name: second}], pair_products: {self: true}}, "
      "{name: top, inputs: [{block_name: nodes}, {block_name: again}], mlp: {hidden_units: [8]}}]}, "
      "losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}]}"},
+    /* candidates beside clicked articles, with dropout */
+    {"knowledge_match",
+     "model_config={feature_groups: [{group_name: rows, feature_names: [user, item, cate, tags]}], "
+     "num_class: 2, backbone: {blocks: ["
+     "{name: words, inputs: [{feature_group_name: rows}], linear: {units: 16}}, "
+     "{name: w, inputs: [{block_name: words}], fields: {dim: 2}}, "
+     "{name: near, inputs: [{feature_group_name: rows}], linear: {units: 32}}, "
+     "{name: n, inputs: [{block_name: near}], fields: {dim: 2}}, "
+     "{name: scores, inputs: [{block_name: w}, {block_name: w}, {block_name: n}], "
+     "knowledge_match: {candidates: 2, words: 2, entities: 2, units: 6, num_heads: 2, "
+     "attention_units: 3, entity_heads: 1}}]}, "
+     "losses: [{softmax_cross_entropy: {}}], metrics: [{accuracy: {}}]}"},
     /* vectors from a graph of all users and items, with drawn items and shuffles */
     {"social_graph",
      "model_config={feature_groups: ["
@@ -839,6 +851,15 @@ TEST(mistakes_of_layers) {
     REFUSED(MIXED("pair_products: {}"), "different widths");
     REFUSED(LAYER("hard_concrete: {low: 0}"), "low below 0");
 #define THREE_ROWS IN_G("rows") "," IN_G("rows") "," IN_G("rows")
+#define KNOWN(keys)                                                                                \
+    ONE(BLOCK("f", IN_G("rows") "], fields: {dim: 1}") ", " BLOCK(                                 \
+        "a", "{block_name: f}, {block_name: f}, {block_name: f}], knowledge_match: {" keys "}"))
+    REFUSED(KNOWN("words: 3, entities: 1"),
+            "the words of the articles, 3 for each, their entities");
+    REFUSED(KNOWN("words: 1, entities: 1, candidates: 900"), "than the 900 candidates");
+    REFUSED(KNOWN("words: 1, entities: 1, entity_heads: 1, num_heads: 3"),
+            "num_heads must divide units 400");
+    REFUSED(KNOWN("words: 1, entities: 1"), "entity_heads the width 1 of an entity");
 #define SOCIAL(keys)                                                                               \
     ONE(BLOCK("a", THREE_ROWS "], social_graph: {num_users: 2, num_items: 3, " keys "}"))
     REFUSED(SOCIAL("rated: [0, 1, 1]"), "rated has 3 numbers; give two for each pair");
