@@ -200,6 +200,11 @@ static cr_code make_rows(cr_ui *ui, const cr_paddle_run *r) {
             return cr_ui_fail(ui, &err);
         CR_INFO("%s holds %lld ratings and the graph of all users, made from %s and %s", x->dir,
                 (long long)n, x->ratings, x->relations);
+    } else if (x->kind == CR_ROWS_PACKAGES) {
+        if (cr_package_rows(x->raw, x->dir, &x->packages, &n, &err) != CR_OK)
+            return cr_ui_fail(ui, &err);
+        CR_INFO("%s holds %lld rows, users with packages, made from the lines in %s", x->dir,
+                (long long)n, x->raw);
     } else if (x->kind == CR_ROWS_RATINGS) {
         int64_t left_out;
         if (cr_rating_rows(r->infer ? x->known : x->raw, r->infer ? x->raw : NULL, x->dir, x->items,

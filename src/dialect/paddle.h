@@ -13,6 +13,7 @@ typedef enum cr_paddle_rows_kind {
     CR_ROWS_PASTED,      /* ids in *x.txt, labels in *y.txt (autofis) */
     CR_ROWS_NEWS,        /* articles, and lines that name them (naml) */
     CR_ROWS_MATRIX,      /* a matrix in HDF5 files, the label last (fgcnn) */
+    CR_ROWS_PACKAGES,    /* lines of JSON with lists of packages (iprec) */
     CR_ROWS_RATINGS,     /* user, item, rating: a row per user (deeprec) */
     CR_ROWS_USERS,       /* pairs of users and items: a row per user (ensfm) */
     CR_ROWS_LISTS,       /* lists of items that are drawn; no data is read (listwise) */
@@ -71,6 +72,13 @@ typedef struct cr_paddle_sessions {
 } cr_paddle_sessions;
 #define CR_PADDLE_SESSION_IDS 15
 extern const char *const cr_paddle_session_ids[CR_PADDLE_SESSION_IDS];
+/* Sizes of rows of packages: the largest ids, friends of a package, items and friends of a user,
+ * and packages that the user has seen or that are near by publisher or friends. */
+typedef struct cr_paddle_packages {
+    int64_t users, items, bizs;
+    int64_t friends, own_items, own_friends;
+    int64_t seen, by_biz, by_friend;
+} cr_paddle_packages;
 typedef struct cr_paddle_rows {
     cr_paddle_rows_kind kind;
     const char *raw, *dir;           /* the folder of the data, and that of the rows */
@@ -81,6 +89,7 @@ typedef struct cr_paddle_rows {
     int64_t fields; /* columns that a matrix has */
     cr_paddle_lists lists;
     cr_paddle_masked masked;
+    cr_paddle_packages packages;
     cr_paddle_interval interval;
     cr_paddle_knowledge knowledge;
     cr_paddle_tasks tasks;

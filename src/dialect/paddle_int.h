@@ -11,7 +11,7 @@
  *   paddle_steps.c, paddle_match.c, paddle_recall.c, paddle_news.c, paddle_attend.c,
  *   paddle_lists.c, paddle_masked.c, paddle_interval.c, paddle_meta.c,
  *   paddle_sessions.c, paddle_social.c, paddle_rated.c,
- *   paddle_knowledge.c  the models
+ *   paddle_knowledge.c, paddle_package.c  the models
  *   paddle_runs.c   what `crank run` does, one after the other
  *   paddle_servers.c  training with parameter servers
  *   paddle_tables.c   tables with an accessor, and training day by day
@@ -218,6 +218,7 @@ cr_pd_fields cr_pd_first_and_fields(cr_pd *p, const cr_pd_sizes *s);
 void cr_pd_clicks(cr_pd *p);    /* label, userid, history, cate, position, target, ... */
 void cr_pd_histories(cr_pd *p); /* items;categories;item;category;label, and drawn others */
 void cr_pd_avazu(cr_pd *p);     /* 23 ids and the label, with commas */
+void cr_pd_packages(cr_pd *p);  /* a user, what the user has seen, packages and their friends */
 void cr_pd_rated(cr_pd *p);     /* items;ratings;rated;values;weight */
 void cr_pd_users(cr_pd *p);     /* a user's features, and all items of the user */
 void cr_pd_vectors(cr_pd *p);   /* watch;search;other;label */
@@ -261,6 +262,9 @@ void cr_pd_fastformer(cr_pd *p);
 cr_paddle_news cr_pd_news_sizes(cr_pd *p);
 /* cr_pd_matrix_fields: how many fields feature_name lists; 0: it is no list. */
 int64_t cr_pd_matrix_fields(cr_pd *p);
+void cr_pd_iprec(cr_pd *p);
+/* cr_pd_package_sizes reads the sizes of iprec's rows. */
+cr_paddle_packages cr_pd_package_sizes(cr_pd *p);
 void cr_pd_deeprec(cr_pd *p);
 /* cr_pd_rated_items: how many items deeprec's rows may have. */
 int64_t cr_pd_rated_items(cr_pd *p);

@@ -103,6 +103,7 @@ static const cr_pd_model models[] = {
     {"gatenet", cr_pd_criteo, cr_pd_gatenet, idle_slots, "Adam", false, false},
     {"gnn", cr_pd_clicked, cr_pd_gnn, idle_none, NULL, false, false},
     {"gru4rec", cr_pd_sessions, cr_pd_gru4rec, idle_none, NULL, false, false},
+    {"iprec", cr_pd_packages, cr_pd_iprec, idle_none, "Adam", false, false},
     {"kim", cr_pd_knowledge, cr_pd_kim, idle_none, "Adam", false, false},
     {"listwise", cr_pd_lists, cr_pd_listwise, idle_listwise, NULL, false, false},
     {"logistic_regression", cr_pd_feat, cr_pd_logistic_regression, idle_feat, "Adam", true, false},
@@ -138,7 +139,7 @@ static const cr_pd_model models[] = {
 #define N_MODELS (sizeof models / sizeof *models)
 
 /* Models of PaddleRec that crank does not have. */
-static const char *const others[] = {"deepwalk", "dselect_k", "iprec", NULL};
+static const char *const others[] = {"deepwalk", "dselect_k", NULL};
 
 static const char *next_model(const void *ctx, size_t i) {
     (void)ctx;
@@ -195,6 +196,7 @@ static const cr_pd_model *by_keys(const cr_pd *p) {
         {"dssm", "trigram_d", "neg_num"},
         {"ensfm", "negative_weight", "mf_dim"},
         {"mhcn", "num_factors", "n_layer"},
+        {"iprec", "u_max_pack", "pack_max_nei_b"},
         {"deeprec", "dp_drop_prob", "layer_sizes"},
         {"kim", "max_entity_num", "npratio"},
         {"ncf", "num_users", "latent_dim"},

@@ -14,6 +14,7 @@
  *                        folder for each task
  *   kim                  articles, entities and their graph, sessions: the same
  *   mhcn                 ratings and relations of users: the same
+ *   iprec                lines of JSON with lists of packages: the same
  *   deeprec              user, item, rating: the same, a line per user
  *   maml                 tasks of pictures in PNG files: the same
  *   ensfm                pairs of users and items in train.csv and test.csv: the same
@@ -53,6 +54,7 @@ cr_paddle_rows cr_pd_rows(cr_pd *p, bool infer) {
     if (has(p, "negative_weight", "mf_dim")) r.kind = CR_ROWS_USERS;
     if (has(p, "local_lr", "num_expert")) r.kind = CR_ROWS_TASKS;
     if (has(p, "n_layer", "num_factors")) r.kind = CR_ROWS_SOCIAL;
+    if (has(p, "u_max_pack", "pack_max_nei_b")) r.kind = CR_ROWS_PACKAGES;
     if (has(p, "layer_sizes", "dp_drop_prob")) r.kind = CR_ROWS_RATINGS;
     if (has(p, "feat_embed_size", "cms_segid_size")) r.kind = CR_ROWS_STEPS;
     if (has(p, "update_step", "k_query")) r.kind = CR_ROWS_PICTURES;
@@ -65,6 +67,7 @@ cr_paddle_rows cr_pd_rows(cr_pd *p, bool infer) {
         r.ratings = beside(p, "rating_file");
         r.relations = beside(p, "relation_file");
     }
+    if (r.kind == CR_ROWS_PACKAGES) r.packages = cr_pd_package_sizes(p);
     if (r.kind == CR_ROWS_INTERVALS) r.interval = cr_pd_interval_sizes(p);
     if (r.kind == CR_ROWS_STEPS) r.sessions = cr_pd_session_sizes(p);
     if (r.kind == CR_ROWS_MASKED) r.masked = cr_pd_masked_sizes(p);

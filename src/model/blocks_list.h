@@ -51,6 +51,7 @@
     X(mask_net, cr_mask_net_module_msg)                                                            \
     X(masked_error, cr_block_masked_error_msg)                                                     \
     X(mean, cr_block_mean_msg)                                                                     \
+    X(member_attention, cr_block_member_attention_msg)                                             \
     X(mix_fields, cr_block_mix_fields_msg)                                                         \
     X(mlp, cr_mlp_msg)                                                                             \
     X(mmoe, cr_block_mmoe_msg)                                                                     \
@@ -67,6 +68,7 @@
     X(pooling, cr_block_pooling_msg)                                                               \
     X(product, cr_block_product_msg)                                                               \
     X(query, cr_block_query_msg)                                                                   \
+    X(query_attention, cr_block_query_attention_msg)                                               \
     X(residual, cr_block_residual_msg)                                                             \
     X(scale, cr_block_scale_msg)                                                                   \
     X(scatter, cr_block_scatter_msg)                                                               \
@@ -88,6 +90,7 @@
     X(take_steps, cr_block_take_steps_msg)                                                         \
     X(transformer, cr_block_transformer_msg)                                                       \
     X(unroll, cr_block_unroll_msg)                                                                 \
+    X(vector_attention, cr_block_vector_attention_msg)                                             \
     X(weigh_steps, cr_block_weigh_steps_msg)                                                       \
     X(wukong_layer, cr_wukong_layer_msg)
 

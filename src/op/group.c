@@ -5,7 +5,8 @@
  * group_near: each vector with its neighbours side by side, and zeros outside of the group.
  * group_pool: one vector per group, y = sum_i a_i x_i, where a is the softmax of the scores of the
  * group. With H heads, each has its own scores and its own D / H columns of x. A vector whose mask
- * is 0 takes no part, and a group without any other gives zeros.
+ * is 0 takes no part, and a group without any other gives zeros. It also
+ * works on each position of a sequence.
  * group_spread: a vector per group, at each of its n places.
  */
 #include <math.h>
@@ -19,7 +20,7 @@ static float *cleared(const cr_node *n, const cr_tile *t, int i) {
     if (!cr_wants_grad(t, n, i)) return NULL;
     const cr_node *x = n->in[i];
     if (cr_first_grad(t, n, i))
-        memset(cr_grad(t, x), 0, (size_t)(t->n_rows * cr_ld(x)) * sizeof(float));
+        memset(cr_grad(t, x), 0, (size_t)(cr_rows(t, x) * cr_ld(x)) * sizeof(float));
     return cr_grad(t, x);
 }
 
@@ -101,7 +102,7 @@ static void pool_infer(cr_node *n) {
     if (n->in[IN_S]->width != F * a->H || n->in[IN_X]->width != F * a->D || F % a->n != 0 ||
         a->D % a->H != 0 || (n->n_in > IN_MASK && n->in[IN_MASK]->width != F))
         CR_BUG("group_pool: shapes do not fit");
-    n->cls = CR_ROW;
+    cr_infer_rows(n);
     n->width = F / a->n * a->D;
 }
 
@@ -142,7 +143,7 @@ static part part_of(const cr_node *n, const cr_tile *t, int64_t r, int64_t k, in
 static void pool_forward(const cr_node *n, cr_tile *t) {
     const pool *a = n->attr;
     int64_t G = n->width / a->D, d = a->D / a->H;
-    for (int64_t r = 0; r < t->n_rows; r++)
+    for (int64_t r = 0; r < cr_rows(t, n); r++)
         for (int64_t k = 0; k < G; k++)
             for (int64_t h = 0; h < a->H; h++) {
                 part p = part_of(n, t, r, k, h);
@@ -161,7 +162,7 @@ static void pool_backward(const cr_node *n, cr_tile *t) {
     int64_t G = n->width / a->D, d = a->D / a->H;
     float *ds = cleared(n, t, IN_S), *dx = cleared(n, t, IN_X);
     if (n->n_in > IN_MASK) (void)cleared(n, t, IN_MASK); /* no score depends on its size */
-    for (int64_t r = 0; r < t->n_rows; r++)
+    for (int64_t r = 0; r < cr_rows(t, n); r++)
         for (int64_t k = 0; k < G; k++)
             for (int64_t h = 0; h < a->H; h++) {
                 part p = part_of(n, t, r, k, h);
@@ -196,6 +197,10 @@ static cr_node *pool_example(cr_graph *g, int k) {
         cr_node *mask = cr_mul(g, cr_feed(g, 6), cr_feed(g, 6));
         return cr_row_sum(g, cr_group_pool(g, cr_feed(g, 6), cr_feed(g, 24), mask, 3, 1, 4));
     }
+    case 4: { /* of each step of a sequence */
+        int axis = cr_graph_axis(g);
+        return cr_group_pool(g, cr_feed_seq(g, axis, 6), cr_feed_seq(g, axis, 24), NULL, 3, 1, 4);
+    }
     default: return NULL;
     }
 }
@@ -205,6 +210,7 @@ const cr_op_type cr_op_group_pool = {.name = "group_pool",
                                      .forward = pool_forward,
                                      .backward = pool_backward,
                                      .example = pool_example,
+                                     .seq = true,
                                      .keep_val = true,
                                      .reads_in = true};
 

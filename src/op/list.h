@@ -99,6 +99,7 @@
     X(seq_end)                                                                                     \
     X(seq_interval)                                                                                \
     X(seq_mean_by)                                                                                 \
+    X(seq_members)                                                                                 \
     X(seq_near)                                                                                    \
     X(seq_next)                                                                                    \
     X(seq_pool)                                                                                    \
@@ -115,9 +116,11 @@
     X(softmax)                                                                                     \
     X(softmax_ce)                                                                                  \
     X(squares)                                                                                     \
+    X(there)                                                                                       \
     X(top)                                                                                         \
     X(total)                                                                                       \
-    X(transpose)
+    X(transpose)                                                                                   \
+    X(turn)
 
 #define CR_OP_DECLARE(o) extern const cr_op_type cr_op_##o;
 CR_OPS(CR_OP_DECLARE)

@@ -306,6 +306,14 @@ cr_node *cr_among(cr_graph *g, cr_node *x, cr_node *c, float others);
 cr_node *cr_scatter(cr_graph *g, cr_node *s, int64_t columns);
 /* The mean of (x - y)^2 over the columns whose y is not 0; y takes no gradient. */
 cr_node *cr_masked_error(cr_graph *g, cr_node *x, cr_node *y);
+/* seq_members.c: at each position of the node `to` the sum of its members s, weighted by the
+ * softmax of their scores a (1); k (1) is the number of the position that a member belongs to, from
+ * 0. */
+cr_node *cr_seq_members(cr_graph *g, cr_node *a, cr_node *s, cr_node *k, cr_node *to);
+/* vectors.c: vectors side by side, number by number: (F D) -> (D F). cr_there: a 1 for each vector
+ * that is not all zeros, else a 0; no gradient passes. */
+cr_node *cr_turn(cr_graph *g, cr_node *x, int64_t vectors);
+cr_node *cr_there(cr_graph *g, cr_node *x, int64_t vectors);
 /* For examples: whole numbers below m at the positions of an axis, without a gradient. */
 cr_node *cr_example_numbers(cr_graph *g, int axis, int64_t m);
 /* session_graph.c: row number k (1) of W; a number without a row gives zeros. */

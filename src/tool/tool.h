@@ -241,6 +241,11 @@ CR_CHECKED cr_code cr_user_rows(const char *raw_dir, const char *out_dir, bool t
 CR_CHECKED cr_code cr_social_rows(const char *ratings, const char *relations, const char *out_dir,
                                   bool test, int64_t *rows, cr_err *err);
 
+/* cr_package_rows writes rows of users with packages, from the lines of JSON in raw_dir, to
+ * out_dir/rows.txt. */
+CR_CHECKED cr_code cr_package_rows(const char *raw_dir, const char *out_dir,
+                                   const cr_paddle_packages *o, int64_t *rows, cr_err *err);
+
 /* cr_rating_rows writes the ratings of a folder as rows of users, to out_dir/rows.txt: what a user
  * has rated, and what is to be given back, which is the same or, with a test_dir, the user's
  * ratings there; left_out: ratings there that the training has no user or item for. More than

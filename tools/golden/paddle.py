@@ -26,6 +26,7 @@ from paddle_masked import CASES as MASKED
 from paddle_meta import CASES as META, meta_step
 from paddle_nets import CASES as MATCHED
 from paddle_news import CASES as NEWS
+from paddle_package import CASES as PACKAGES
 from paddle_rank import CASES as RANKED
 from paddle_rated import CASES as RATED
 from paddle_sessions import CASES as SESSIONS
@@ -33,7 +34,7 @@ from paddle_social import CASES as SOCIAL
 from paddle_steps import CASES as STEPPED
 from paddle_tasks import CASES as TASKS
 
-CASES = {**ATTENDED, **GRAPHS, **INTERVALS, **LISTS, **MASKED, **META, **MATCHED, **NEWS, **RANKED, **SESSIONS, **RATED, **SOCIAL, **STEPPED, **TASKS}
+CASES = {**ATTENDED, **GRAPHS, **INTERVALS, **LISTS, **MASKED, **META, **MATCHED, **NEWS, **PACKAGES, **RANKED, **SESSIONS, **RATED, **SOCIAL, **STEPPED, **TASKS}
 B, STEPS = 16, 10
 OPTIMIZERS = dict(SGD=torch.optim.SGD, Momentum=lambda p, lr: torch.optim.SGD(p, lr, momentum=0.9, weight_decay=0.01), Adam=torch.optim.Adam, AdamW=torch.optim.AdamW)
 CRANK = os.environ.get("CRANK", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "build", "crank"))

@@ -129,6 +129,20 @@ static const struct {
                      "], linear: {units: 2}}, {name: t, inputs: [{block_name: k}], scatter: "
                      "{columns: 5}}], concat_blocks: [t]}"),
      5, ""},
+    {"query_attention", MODEL(AB ", " SEQ, "query_attention: {units: 3, use_bn: true}"), 4,
+     "attention.weight norm.weight norm.bias norm.running_mean norm.running_var "
+     "norm.num_batches_tracked projection.weight projection.bias scale.weight"},
+    {"vector_attention", MODEL(AB ", " AB, "vector_attention: {units: 3}"), 4,
+     "attention.weight projection.weight projection.bias scale.weight"},
+    {"member_attention",
+     M_MODEL(GROUPS, "backbone: {blocks: [{name: k, inputs: [" SEQ
+                     "], linear: {units: 1}}, {name: t, inputs: [" SEQ ", {block_name: k}, " SEQ
+                     "], member_attention: {heads: 2, units: 3}}, {name: p, inputs: [{block_name: "
+                     "t}], pooling: {pooling_type: sum}}], concat_blocks: [p]}"),
+     6,
+     "heads.0.member.weight heads.0.step.weight heads.0.projection.weight "
+     "heads.0.projection.bias heads.0.scale.weight heads.1.member.weight heads.1.step.weight "
+     "heads.1.projection.weight heads.1.projection.bias heads.1.scale.weight"},
     {"masked_error", MODEL(AB ", " AB, "masked_error: {}"), 8, ""},
     {"similarity", MODEL(AB ", " AB, "similarity: {}"), 4, ""},
     {"transformer", MODEL(SEQ, "transformer: {num_heads: 2, ff_units: 5}"), 4,

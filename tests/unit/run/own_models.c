@@ -377,6 +377,25 @@ static const struct a_graph {
      "{feature_group_name: ages}], item_scores: {items_of: item}}]}, "
      "losses: [{softmax_cross_entropy: {}}], metrics: [{accuracy: {}}, {ndcg_at_k: {}}, "
      "{mean_reciprocal_rank: {}}]}"},
+    /* attention with a query over steps, over vectors, and over the members of steps */
+    {"packages",
+     "model_config={feature_groups: ["
+     "{group_name: rows, feature_names: [user, item, cate, tags]}, "
+     "{group_name: ages, group_type: SEQUENCE, feature_names: [clicks__place]}, "
+     "{group_name: seq, group_type: SEQUENCE, feature_names: [item, clicks__item]}], backbone: "
+     "{blocks: ["
+     "{name: seen, inputs: [{feature_group_name: rows}, {feature_group_name: seq}], "
+     "query_attention: {use_bn: true, dropout_ratio: 0.2}}, "
+     "{name: of, inputs: [{feature_group_name: rows}, {feature_group_name: rows}], "
+     "vector_attention: {use_bn: true}}, "
+     "{name: members, inputs: [{feature_group_name: ages}, {feature_group_name: ages}, "
+     "{feature_group_name: seq}], member_attention: {heads: 3, units: 4}}, "
+     "{name: each, inputs: [{block_name: of}, {block_name: members}], vector_attention: {units: 5, "
+     "use_bn: true}}, "
+     "{name: all, inputs: [{block_name: each}], pooling: {pooling_type: sum}}, "
+     "{name: top, inputs: [{block_name: seen}, {block_name: of}, {block_name: all}], mlp: "
+     "{hidden_units: [8]}}]}, "
+     "losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}]}"},
     /* a vector of values, and an error over those that are there */
     {"scatter",
      "model_config={feature_groups: ["
@@ -867,6 +886,13 @@ TEST(mistakes_of_layers) {
     REFUSED(SOCIAL("rated: [0, 1], trusts: [0, 2]"), "trusts names number 2", "from 0 to 1");
     REFUSED(SOCIAL("trusts: [0, 1]"), "rated is empty; list the users with their items");
     REFUSED(SOCIAL("rated: [0, 1]"), "social_graph reads the number of a user");
+    REFUSED(MIXED("query_attention: {}"), "query_attention reads a row and a sequence");
+    REFUSED(GRAPH(ROWS "," NUMBERS, "",
+                  BLOCK("b", IN_G("rows") "," IN_G("numbers") "], concat: {}") "," BLOCK(
+                      "a", IN_G("rows") "," IN("b") "], vector_attention: {}")),
+            "vector_attention reads a query and vectors of one width");
+    REFUSED(ONE(BLOCK("a", THREE_ROWS "], member_attention: {}")),
+            "member_attention reads members, the number of the step");
     REFUSED(LAYER("scatter: {columns: 3}"), "a sequence with a number and a value at each step");
     REFUSED(MIXED("masked_error: {}"), "its inputs are 32 and 2 wide");
 #define ITEMS(inputs, keys) ONE(BLOCK("a", inputs "], all_items: {num_features: 3, " keys "}"))
