@@ -312,11 +312,11 @@ cp models/fm/config.yaml mine/config.yaml
 run crank run -m mine/config.yaml
 ends 2
 has_err "mine/config.yaml:...: neither the folder 'mine' nor the hyper-parameters tell which model is meant, and crank runs no Python; ..."
-mkdir -p models/kim
-cp models/din/config.yaml models/kim/config.yaml
-run crank run -m models/kim/config.yaml
+mkdir -p models/deepwalk
+cp models/din/config.yaml models/deepwalk/config.yaml
+run crank run -m models/deepwalk/config.yaml
 ends 2
-has_err "models/kim/config.yaml:...: the model 'kim' of PaddleRec is not in this version of crank; build it from blocks ..."
+has_err "models/deepwalk/config.yaml:...: the model 'deepwalk' of PaddleRec is not in this version of crank; build it from blocks ..."
 run crank run -m models/dnn/config.yaml -o runner.epochs
 ends 2
 has_err "-o 'runner.epochs': an edit is a key, '=' and a value; write -o runner.epochs=2"
