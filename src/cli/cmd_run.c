@@ -183,6 +183,10 @@ static cr_code make_rows(cr_ui *ui, const cr_paddle_run *r) {
             return cr_ui_fail(ui, &err);
         CR_INFO("%s holds %lld rows of %lld tasks, made from the pictures in %s", x->dir,
                 (long long)n, (long long)x->pictures.tasks, x->raw);
+    } else if (x->kind == CR_ROWS_DIGITS) {
+        if (cr_digit_rows(x->raw, x->dir, x->fields, &n, &err) != CR_OK)
+            return cr_ui_fail(ui, &err);
+        CR_INFO("%s holds %lld rows, made from the pictures in %s", x->dir, (long long)n, x->raw);
     } else if (x->kind == CR_ROWS_USERS) {
         if (cr_user_rows(x->raw, x->dir, r->infer, &n, &err) != CR_OK) return cr_ui_fail(ui, &err);
         CR_INFO("%s holds %lld rows, users with all of their items, made from the pairs in %s",

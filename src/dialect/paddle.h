@@ -22,6 +22,7 @@ typedef enum cr_paddle_rows_kind {
     CR_ROWS_TASKS,       /* tasks of a pickled frame (metaheac) */
     CR_ROWS_KNOWLEDGE,   /* articles, entities and their graph, and sessions (kim) */
     CR_ROWS_SOCIAL,      /* ratings, and relations of users (mhcn) */
+    CR_ROWS_DIGITS,      /* pictures in pickles of NumPy, with two labels each (dselect_k) */
     CR_ROWS_STEPS,       /* sessions in pickles of pandas and NumPy (dsin) */
     CR_ROWS_PICTURES,    /* tasks of pictures (maml) */
 } cr_paddle_rows_kind;
@@ -86,7 +87,7 @@ typedef struct cr_paddle_rows {
     const char *known;               /* evaluation of ratings: the folder of the training's data */
     int64_t items;                   /* ... and how many items there may be */
     cr_paddle_news news;
-    int64_t fields; /* columns that a matrix has */
+    int64_t fields; /* columns that a matrix has, numbers of a picture */
     cr_paddle_lists lists;
     cr_paddle_masked masked;
     cr_paddle_packages packages;

@@ -10,7 +10,7 @@
  *   paddle_rank.c, paddle_tasks.c, paddle_pairs.c, paddle_fgcnn.c, paddle_weighed.c,
  *   paddle_steps.c, paddle_match.c, paddle_recall.c, paddle_news.c, paddle_attend.c,
  *   paddle_lists.c, paddle_masked.c, paddle_interval.c, paddle_meta.c,
- *   paddle_sessions.c, paddle_social.c, paddle_rated.c,
+ *   paddle_digits.c, paddle_sessions.c, paddle_social.c, paddle_rated.c,
  *   paddle_knowledge.c, paddle_package.c  the models
  *   paddle_runs.c   what `crank run` does, one after the other
  *   paddle_servers.c  training with parameter servers
@@ -279,6 +279,10 @@ void cr_pd_dpin(cr_pd *p);
 void cr_pd_listwise(cr_pd *p);
 void cr_pd_bert4rec(cr_pd *p);
 void cr_pd_tisas(cr_pd *p);
+void cr_pd_digits(cr_pd *p); /* left;right;numbers of a picture */
+void cr_pd_dselect_k(cr_pd *p);
+/* cr_pd_digit_size reads how many numbers a picture has. */
+int64_t cr_pd_digit_size(cr_pd *p);
 void cr_pd_dsin(cr_pd *p);
 /* cr_pd_session_sizes reads the sizes of dsin's histories. */
 cr_paddle_sessions cr_pd_session_sizes(cr_pd *p);

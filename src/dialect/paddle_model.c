@@ -52,6 +52,7 @@ static const char *const idle_bert4rec[] = {"_sent_types", "num_test_user", NULL
 static const char *const idle_tisas[] = {"num_users", NULL};
 static const char *const idle_dpin[] = {"is_sparse", NULL};
 static const char *const idle_listwise[] = {"batch_size", NULL};
+static const char *const idle_dselect[] = {"tower_size", NULL};
 static const char *const idle_none[] = {NULL};
 static const char *const idle_loader[] = {"distributed_embedding", "use_DataLoader", "is_sparse",
                                           NULL};
@@ -86,6 +87,7 @@ static const cr_pd_model models[] = {
     {"dmr", cr_pd_behaviour, cr_pd_dmr, idle_none, "Adam", false, false},
     {"dnn", cr_pd_criteo, cr_pd_dnn, idle_slots, "Adam", false, true},
     {"dpin", cr_pd_page, cr_pd_dpin, idle_dpin, "SGD", false, false},
+    {"dselect_k", cr_pd_digits, cr_pd_dselect_k, idle_dselect, "Adam", false, false},
     {"dsin", cr_pd_session_steps, cr_pd_dsin, idle_none, "Adam", false, false},
     {"dssm", cr_pd_documents, cr_pd_dssm, idle_none, "Adam", true, false},
     {"ensfm", cr_pd_users, cr_pd_ensfm, idle_ensfm, "Adagrad", false, false},
@@ -139,7 +141,7 @@ static const cr_pd_model models[] = {
 #define N_MODELS (sizeof models / sizeof *models)
 
 /* Models of PaddleRec that crank does not have. */
-static const char *const others[] = {"deepwalk", "dselect_k", NULL};
+static const char *const others[] = {"deepwalk", NULL};
 
 static const char *next_model(const void *ctx, size_t i) {
     (void)ctx;
@@ -187,6 +189,7 @@ static const cr_pd_model *by_keys(const cr_pd *p) {
         {"autoint", "attn_layer_sizes", "head_num"},
         {"ple", "exp_per_task", "shared_num"},
         {"escm2", "counterfactual_w", "global_w"},
+        {"dselect_k", "expert_num", "top_k"},
         {"mmoe", "expert_num", "expert_size"},
         {"share_bottom", "bottom_size", "tower_size"},
         {"esmm", "ctr_fc_sizes", "cvr_fc_sizes"},

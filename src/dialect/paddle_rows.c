@@ -18,6 +18,7 @@
  *   deeprec              user, item, rating: the same, a line per user
  *   maml                 tasks of pictures in PNG files: the same
  *   ensfm                pairs of users and items in train.csv and test.csv: the same
+ *   dselect_k            pictures and labels in pickles: the same
  *   dsin                 arrays and a frame in pickles: the same
  *   listwise             drawn lists, without data: <save_checkpoint_path>/rows/train and, for an
  *                        evaluation, rows/test beside the epochs
@@ -56,6 +57,7 @@ cr_paddle_rows cr_pd_rows(cr_pd *p, bool infer) {
     if (has(p, "n_layer", "num_factors")) r.kind = CR_ROWS_SOCIAL;
     if (has(p, "u_max_pack", "pack_max_nei_b")) r.kind = CR_ROWS_PACKAGES;
     if (has(p, "layer_sizes", "dp_drop_prob")) r.kind = CR_ROWS_RATINGS;
+    if (has(p, "expert_num", "top_k")) r.kind = CR_ROWS_DIGITS;
     if (has(p, "feat_embed_size", "cms_segid_size")) r.kind = CR_ROWS_STEPS;
     if (has(p, "update_step", "k_query")) r.kind = CR_ROWS_PICTURES;
     if (has(p, "max_entity_num", "npratio")) r.kind = CR_ROWS_KNOWLEDGE;
@@ -72,6 +74,7 @@ cr_paddle_rows cr_pd_rows(cr_pd *p, bool infer) {
     if (r.kind == CR_ROWS_STEPS) r.sessions = cr_pd_session_sizes(p);
     if (r.kind == CR_ROWS_MASKED) r.masked = cr_pd_masked_sizes(p);
     if (r.kind == CR_ROWS_NEWS) r.news = cr_pd_news_sizes(p);
+    if (r.kind == CR_ROWS_DIGITS) r.fields = cr_pd_digit_size(p);
     if (r.kind == CR_ROWS_MATRIX) r.fields = cr_pd_matrix_fields(p);
     const char *save =
         cr_pd_str(p, p->runner, infer ? "infer_load_path" : "model_save_path", false);

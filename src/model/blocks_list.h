@@ -27,6 +27,7 @@
     X(din, cr_block_din_msg)                                                                       \
     X(dot_interaction, cr_block_dot_interaction_msg)                                               \
     X(dropout, cr_block_dropout_msg)                                                               \
+    X(dselect_k, cr_block_dselect_k_msg)                                                           \
     X(ensemble, cr_block_ensemble_msg)                                                             \
     X(fastformer, cr_block_fastformer_msg)                                                         \
     X(field_linear, cr_block_field_linear_msg)                                                     \

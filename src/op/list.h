@@ -94,6 +94,7 @@
     X(row_sum)                                                                                     \
     X(rrelu)                                                                                       \
     X(scatter)                                                                                     \
+    X(selectors)                                                                                   \
     X(seq_attend)                                                                                  \
     X(seq_attention)                                                                               \
     X(seq_end)                                                                                     \

@@ -217,6 +217,11 @@ cr_node *cr_gates_open(cr_graph *g, cr_node *x, const cr_gate_opts *o, double sc
  * in training x itself. */
 cr_node *cr_leave_out(cr_graph *g, cr_node *x, cr_node *k);
 
+/* selectors.c: the gate of DSelect-k, over n experts: g (n), the entropy of its k selectors, and a
+ * penalty for digits that no expert has -> (n + 2). z (k digits) and w (k) are parameters or rows,
+ * gamma is the width of the steps. */
+int64_t cr_selector_digits(int64_t n);
+cr_node *cr_selectors(cr_graph *g, cr_node *z, cr_node *w, int64_t n, int64_t k, float gamma);
 /* mix.c: sum over i of gate_i x_i; gate (n). */
 cr_node *cr_mix(cr_graph *g, cr_node *gate, cr_node *const *x, int n);
 /* x_k, where k (1) is a number in the row. */

@@ -226,6 +226,11 @@ CR_CHECKED cr_code cr_picture_rows(const char *raw_dir, const char *out_dir,
                                    const cr_paddle_pictures *o, bool infer, int64_t *rows,
                                    cr_err *err);
 
+/* cr_digit_rows writes a row for each picture of `size` numbers in the pickles of a folder
+ * (digit_rows.c), with its two labels, to out_dir/rows.txt. */
+CR_CHECKED cr_code cr_digit_rows(const char *raw_dir, const char *out_dir, int64_t size,
+                                 int64_t *rows, cr_err *err);
+
 /* cr_matrix_rows writes the rows of the HDF5 files of a folder, matrices of an id for each of
  * `fields` fields and the label, to out_dir/rows.txt, labels in front. */
 CR_CHECKED cr_code cr_matrix_rows(const char *raw_dir, const char *out_dir, int64_t fields,

@@ -74,7 +74,8 @@ static const char *const models[] = {"afm",
                                      "textcnn_pretrain",
                                      "dsin",
                                      "metaheac",
-                                     "maml"};
+                                     "maml",
+                                     "dselect_k"};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < 2 || size > 20000) return 0;

@@ -19,6 +19,7 @@ from torch.nn import functional as F
 
 from common import DATA, Writer
 from paddle_attend import CASES as ATTENDED
+from paddle_digits import CASES as DIGITS
 from paddle_graph import CASES as GRAPHS
 from paddle_interval import CASES as INTERVALS
 from paddle_lists import CASES as LISTS
@@ -34,7 +35,7 @@ from paddle_social import CASES as SOCIAL
 from paddle_steps import CASES as STEPPED
 from paddle_tasks import CASES as TASKS
 
-CASES = {**ATTENDED, **GRAPHS, **INTERVALS, **LISTS, **MASKED, **META, **MATCHED, **NEWS, **PACKAGES, **RANKED, **SESSIONS, **RATED, **SOCIAL, **STEPPED, **TASKS}
+CASES = {**ATTENDED, **DIGITS, **GRAPHS, **INTERVALS, **LISTS, **MASKED, **META, **MATCHED, **NEWS, **PACKAGES, **RANKED, **SESSIONS, **RATED, **SOCIAL, **STEPPED, **TASKS}
 B, STEPS = 16, 10
 OPTIMIZERS = dict(SGD=torch.optim.SGD, Momentum=lambda p, lr: torch.optim.SGD(p, lr, momentum=0.9, weight_decay=0.01), Adam=torch.optim.Adam, AdamW=torch.optim.AdamW)
 CRANK = os.environ.get("CRANK", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "build", "crank"))

@@ -87,6 +87,8 @@ static const struct {
     {"interleave", MODEL(AB ", " AB, "interleave: {}"), 16, ""},
     {"gru", MODEL(SEQ, "gru: {hidden_size: 6}"), 6,
      "weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0"},
+    {"dselect_k", MODEL(AB ", " AB ", " AB, "dselect_k: {entropy_weight: 0.1}"), 8,
+     "z_logits w_logits"},
     {"lstm", MODEL(SEQ, "lstm: {hidden_size: 3, both_ways: true}"), 6,
      "weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0 weight_ih_l0_reverse weight_hh_l0_reverse "
      "bias_ih_l0_reverse bias_hh_l0_reverse"},

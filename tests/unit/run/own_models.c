@@ -347,6 +347,20 @@ static const struct a_graph {
      "step_pairs: {}}, "
      "{name: score, inputs: [{block_name: last}], sum: {}}]}, "
      "losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}]}"},
+    /* gates that choose few experts, for all rows and row by row */
+    {"few_experts",
+     "model_config={feature_groups: ["
+     "{group_name: rows, feature_names: [user, item, cate, tags]}], "
+     "backbone: {blocks: ["
+     "{name: a, inputs: [{feature_group_name: rows}], mlp: {hidden_units: [5]}}, "
+     "{name: b, inputs: [{feature_group_name: rows}], mlp: {hidden_units: [5]}}, "
+     "{name: c, inputs: [{feature_group_name: rows}], mlp: {hidden_units: [5]}}, "
+     "{name: all, inputs: [{block_name: a}, {block_name: b}, {block_name: c}], dselect_k: "
+     "{entropy_weight: 0.01}}, "
+     "{name: each, inputs: [{block_name: a}, {block_name: b}, {block_name: c}, "
+     "{feature_group_name: rows}], dselect_k: {by_row: true, num_selected: 1, gamma: 2}}, "
+     "{name: score, inputs: [{block_name: all}, {block_name: each}], linear: {units: 1}}]}, "
+     "losses: [{binary_cross_entropy: {}}], metrics: [{auc: {}}]}"},
     /* sessions, told apart by the places of steps, and memory over them */
     {"sessions",
      "model_config={feature_groups: ["
@@ -918,6 +932,11 @@ TEST(mistakes_of_layers) {
             "interval_transformer reads steps, the time of each step and its place");
     REFUSED(ONE(BLOCK("a", IN_G("rows") "," IN_G("rows") "," IN_G("rows") "], step_pairs: {}")),
             "step_pairs reads states, right items and wrong ones");
+    REFUSED(ONE(BLOCK("b", IN_G("rows") "], linear: {units: 4}") ", " BLOCK(
+                "a", IN_G("rows") "," IN("b") "], dselect_k: {}")),
+            "expert 2 is 4 wide and the first one 32");
+    REFUSED(ONE(BLOCK("a", IN_G("rows") "," IN_G("rows") "], dselect_k: {num_selected: 3}")),
+            "it chooses 3 of 2 experts");
     REFUSED(ONE(BLOCK("a", IN_G("rows") "," IN_G("rows") "," IN_G("rows") "," IN_G(
                                "rows") "], session_interests: {}")),
             "session_interests reads steps, the number of each step's session");
