@@ -75,7 +75,9 @@ static const char *const models[] = {"afm",
                                      "dsin",
                                      "metaheac",
                                      "maml",
-                                     "dselect_k"};
+                                     "dselect_k",
+                                     "mhcn",
+                                     "kim"};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < 2 || size > 20000) return 0;
