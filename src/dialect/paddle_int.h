@@ -171,6 +171,8 @@ cr_paddle_rows cr_pd_old_rows(cr_pd *p, cr_pd_map runner, cr_pd_map dataset);
 /* ---- paddle_servers.c ---- */
 /* cr_pd_servers writes train_config.servers, and finds replicas and merges. */
 void cr_pd_servers(cr_pd *p);
+/* cr_pd_shipped adds what PaddleRec's shipped models share to the finished tree. */
+void cr_pd_shipped(cr_pd *p);
 /* Does a runner of the old kind train with several processes? */
 bool cr_pd_on_cluster(const cr_conf_node *runner);
 
