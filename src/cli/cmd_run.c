@@ -136,97 +136,10 @@ static cr_config_opts config_of(cr_ui *ui, const args *a, const cr_paddle_run *r
     return c;
 }
 
-/* Makes the rows that the run reads, where the data has them in several files or lines. */
+/* Makes the rows that the run reads, where the data has them in another form. */
 static cr_code make_rows(cr_ui *ui, const cr_paddle_run *r) {
-    const cr_paddle_rows *x = &r->rows;
-    int64_t n = 0;
     cr_err err;
-    if (x->kind == CR_ROWS_SESSIONS) {
-        if (cr_log_sessions(x->raw, x->dir, &n, &err) != CR_OK) return cr_ui_fail(ui, &err);
-        CR_INFO("%s holds the sessions of %lld users, made from the log in %s", x->dir,
-                (long long)n, x->raw);
-    } else if (x->kind == CR_ROWS_PASTED) {
-        if (cr_paste_labels(x->raw, x->dir, &n, &err) != CR_OK) return cr_ui_fail(ui, &err);
-        CR_INFO("%s holds %lld rows, made from the ids and labels in %s", x->dir, (long long)n,
-                x->raw);
-    } else if (x->kind == CR_ROWS_NEWS) {
-        int64_t left_out;
-        if (cr_news_rows(x->raw, x->dir, &x->news, &n, &left_out, &err) != CR_OK)
-            return cr_ui_fail(ui, &err);
-        CR_INFO("%s holds %lld rows, made from the articles in %s; %lld lines have too few others",
-                x->dir, (long long)n, x->raw, (long long)left_out);
-    } else if (x->kind == CR_ROWS_MATRIX) {
-        if (cr_matrix_rows(x->raw, x->dir, x->fields, &n, &err) != CR_OK)
-            return cr_ui_fail(ui, &err);
-        CR_INFO("%s holds %lld rows, made from the HDF5 files in %s", x->dir, (long long)n, x->raw);
-    } else if (x->kind == CR_ROWS_MASKED) {
-        if (cr_masked_rows(x->raw, x->dir, &x->masked, &n, &err) != CR_OK)
-            return cr_ui_fail(ui, &err);
-        CR_INFO("%s holds %lld rows, made from the sessions in %s", x->dir, (long long)n, x->raw);
-    } else if (x->kind == CR_ROWS_INTERVALS) {
-        if (cr_interval_rows(x->raw, x->dir, &x->interval, r->infer, &n, &err) != CR_OK)
-            return cr_ui_fail(ui, &err);
-        CR_INFO("%s holds %lld rows, made from the log in %s", x->dir, (long long)n, x->raw);
-    } else if (x->kind == CR_ROWS_TASKS) {
-        int64_t tasks;
-        cr_code code = r->infer ? cr_task_rows_test(x->raw, x->dir, &x->tasks, &n, &tasks, &err)
-                                : cr_task_rows_train(x->raw, x->dir, &x->tasks, &n, &tasks, &err);
-        if (code != CR_OK) return cr_ui_fail(ui, &err);
-        CR_INFO("%s holds %lld rows of %lld tasks, made from the frame in %s", x->dir, (long long)n,
-                (long long)tasks, x->raw);
-    } else if (x->kind == CR_ROWS_STEPS) {
-        if (cr_session_rows(x->raw, x->dir, &x->sessions, &n, &err) != CR_OK)
-            return cr_ui_fail(ui, &err);
-        CR_INFO("%s holds %lld rows, made from the pickles in %s", x->dir, (long long)n, x->raw);
-    } else if (x->kind == CR_ROWS_PICTURES) {
-        if (cr_picture_rows(x->raw, x->dir, &x->pictures, r->infer, &n, &err) != CR_OK)
-            return cr_ui_fail(ui, &err);
-        CR_INFO("%s holds %lld rows of %lld tasks, made from the pictures in %s", x->dir,
-                (long long)n, (long long)x->pictures.tasks, x->raw);
-    } else if (x->kind == CR_ROWS_DIGITS) {
-        if (cr_digit_rows(x->raw, x->dir, x->fields, &n, &err) != CR_OK)
-            return cr_ui_fail(ui, &err);
-        CR_INFO("%s holds %lld rows, made from the pictures in %s", x->dir, (long long)n, x->raw);
-    } else if (x->kind == CR_ROWS_USERS) {
-        if (cr_user_rows(x->raw, x->dir, r->infer, &n, &err) != CR_OK) return cr_ui_fail(ui, &err);
-        CR_INFO("%s holds %lld rows, users with all of their items, made from the pairs in %s",
-                x->dir, (long long)n, x->raw);
-    } else if (x->kind == CR_ROWS_KNOWLEDGE) {
-        int64_t left_out;
-        if (cr_knowledge_rows(x->raw, x->dir, &x->knowledge, r->infer, &n, &left_out, &err) !=
-            CR_OK)
-            return cr_ui_fail(ui, &err);
-        CR_INFO("%s holds %lld rows, made from the sessions and articles in %s; %lld clicks have "
-                "no other articles",
-                x->dir, (long long)n, x->raw, (long long)left_out);
-    } else if (x->kind == CR_ROWS_SOCIAL) {
-        if (cr_social_rows(x->ratings, x->relations, x->dir, r->infer, &n, &err) != CR_OK)
-            return cr_ui_fail(ui, &err);
-        CR_INFO("%s holds %lld ratings and the graph of all users, made from %s and %s", x->dir,
-                (long long)n, x->ratings, x->relations);
-    } else if (x->kind == CR_ROWS_PACKAGES) {
-        if (cr_package_rows(x->raw, x->dir, &x->packages, &n, &err) != CR_OK)
-            return cr_ui_fail(ui, &err);
-        CR_INFO("%s holds %lld rows, users with packages, made from the lines in %s", x->dir,
-                (long long)n, x->raw);
-    } else if (x->kind == CR_ROWS_RATINGS) {
-        int64_t left_out;
-        if (cr_rating_rows(r->infer ? x->known : x->raw, r->infer ? x->raw : NULL, x->dir, x->items,
-                           &n, &left_out, &err) != CR_OK)
-            return cr_ui_fail(ui, &err);
-        CR_INFO("%s holds %lld rows, users with their ratings, made from the files in %s", x->dir,
-                (long long)n, x->raw);
-        if (left_out)
-            CR_WARN("%lld ratings in %s are left out: %s does not have their users or items",
-                    (long long)left_out, x->raw, x->known);
-    } else if (x->kind == CR_ROWS_LISTS) {
-        if (cr_list_rows(x->dir, r->infer ? "test" : "train", &x->lists, &n, &err) != CR_OK)
-            return cr_ui_fail(ui, &err);
-        CR_INFO("%s holds %lld rows of %lld lists, which are drawn: PaddleRec has no data for this "
-                "model",
-                x->dir, (long long)n, (long long)x->lists.count);
-    }
-    return CR_OK;
+    return cr_run_make_rows(r, &err) == CR_OK ? CR_OK : cr_ui_fail(ui, &err);
 }
 
 /* Writes which pairs of fields the training has left over. */

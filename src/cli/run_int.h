@@ -3,6 +3,7 @@
  * it writes beside them.
  *
  *   run_lines.c   lines of batches, epochs, checkpoints; dumps
+ *   run_rows.c    rows that are made of the data before a run
  *   run_tables.c  tables of settings, the summary of a failure
  */
 #ifndef CR_CLI_RUN_INT_H
@@ -32,6 +33,9 @@ void cr_run_lines_init(cr_run_lines *x, cr_ui *ui, const cr_paddle_run *r);
 void cr_run_lines_clear(cr_run_lines *x);
 /* The functions of the watch; ctx is a cr_run_lines. */
 cr_watch cr_run_lines_watch(cr_run_lines *x);
+
+/* cr_run_make_rows makes the rows that a run reads, where the data has them in another form. */
+CR_CHECKED cr_code cr_run_make_rows(const cr_paddle_run *r, cr_err *err);
 
 /* cr_run_time writes "2026-01-31 12:00:00,123". */
 const char *cr_run_time(char out[64]);
