@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 
 void cr_track_init(cr_track *t, int max) {
     *t = (cr_track){.max = max < 2 ? 2 : max & ~1, .stride = 1};
@@ -99,15 +100,16 @@ static void begin(cr_track *t, const double x[CR_AXES], int64_t at) {
     t->open = true;
 }
 
-/* Returns the column of a name; NULL when there are too many. guess: its likely index, because
- * lines have their names in the same order. */
+/* Returns the column of a name; NULL when there are too many, or when it is no text: two such names
+ * would look alike in an answer. guess: its likely index, because lines have their names in the
+ * same order. */
 static cr_track_col *column(cr_track *t, const char *name, size_t n, int guess) {
     if (guess < t->n_c && t->names.entries[guess].len == n &&
         memcmp(t->names.entries[guess].key, name, n) == 0)
         return &t->c[guess];
     int64_t i = cr_map_get(&t->names, name, n, -1);
     if (i >= 0) return &t->c[i];
-    if (t->n_c == CR_TRACK_NAMES) return NULL;
+    if (t->n_c == CR_TRACK_NAMES || !cr_utf8_all(name, n)) return NULL;
     if (t->n_c == t->cap_c) {
         int cap = t->cap_c ? 2 * t->cap_c : 16;
         t->c = cr_realloc(t->c, sizeof *t->c * (size_t)t->cap_c, sizeof *t->c * (size_t)cap,
