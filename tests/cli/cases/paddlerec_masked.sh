@@ -112,7 +112,7 @@ bad '\200\002]q\000]q\001K\004aa.' "it has no list of candidates for line 2 of t
 bad '\200\002]q\000(]q\001K\005a]q\002K\006ae.' "the first candidate of line 1 is 5, and the item at the last place of that line is 4; the right item comes first"
 bad '\200\002]q\000(]q\001(K\004K\016e]q\002K\006ae.' "candidate 2 of line 1 is no item below _voc_size 14; correct it, or raise _voc_size"
 bad '\200\002cos\nsystem\nX\004\000\000\000true\205R.' "byte 13: it names os.system of Python, which is not run here; write numbers, texts, lists, ..."
-bad 'words' "byte 1: a value that is no number, text, list or tuple, or no pickle at all; write lists of whole numbers"
+bad 'words' "byte 1: a value that is no number, text, list, tuple, mapping or array, or no pickle at all; ..."
 printf '\200\002]q\000.' >bert4rec/data/test/more.candidate
 run crank run -m bert4rec/config.yaml --infer
 ends 3
