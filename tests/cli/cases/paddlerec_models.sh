@@ -306,5 +306,9 @@ ends bad
 known=$(sed -n "s/.*Known are //p" "$err" | tr -d ,)
 [ "$(echo $known | wc -w)" -gt 40 ] || fail "the message lists few models: $known"
 for m in $known; do
-    [ -s "$CLI/../golden/data/paddle_$m/expect.txt" ] || fail "$m has no golden values"
+    case $m in
+    kim) golden=own_knowledge ;; # its one block, with sizes that its config does not have
+    *) golden=paddle_$m ;;
+    esac
+    [ -s "$CLI/../golden/data/$golden/expect.txt" ] || fail "$m has no golden values"
 done
