@@ -44,6 +44,7 @@ typedef struct knowledge {
     cr_buf work, out;
     bool test;
     int64_t rows, left_out, sessions;
+    int64_t known; /* shown articles that docs.tsv has */
     float *vectors; /* of words */
 } knowledge;
 
@@ -85,9 +86,11 @@ static cr_code take_entity(void *ctx, const char *p, size_t n, cr_loc at, cr_err
 
 static cr_code read_graph(knowledge *k, const char *path, cr_err *err) {
     cr_buf text;
+    cr_err why;
     cr_buf_init(&text);
     cr_code code = cr_file_read(path, MAX_JSON, &text, err);
-    if (code == CR_OK) code = cr_json_parse(&k->graph, text.data, text.n, err);
+    if (code == CR_OK && cr_json_parse(&k->graph, text.data, text.n, &why) != CR_OK)
+        code = cr_fail_at(err, CR_EDATA, ((cr_loc){path, 0, 0}), "%s; correct the file", why.msg);
     if (code == CR_OK && !cr_json_is_obj(k->graph))
         code =
             cr_fail(err, CR_EDATA, "'%s' is not lists of neighbours by entity; correct it", path);
@@ -241,9 +244,11 @@ static cr_code take_session(void *ctx, const char *p, size_t n, cr_loc at, cr_er
         if (one.n == 0) continue;
         if (one.n < 3 || one.p[one.n - 2] != '-')
             code = wrong_line(one, at, "an article and 1 or 0, such as N55689-1", err);
-        else
-            push(one.p[one.n - 1] == '1' ? &right : &others,
-                 article_of(k, (piece){one.p, one.n - 2}));
+        else {
+            int64_t a = article_of(k, (piece){one.p, one.n - 2});
+            push(one.p[one.n - 1] == '1' ? &right : &others, a);
+            k->known += a > 0;
+        }
     }
     if (code == CR_OK && right.n + others.n == 0)
         code = wrong_line(line, at,
@@ -332,6 +337,11 @@ static cr_code read_all(knowledge *k, cr_arena *a, const char *dir, cr_err *err)
         return cr_fail(err, CR_EDATA,
                        "the folder '%s' has no session with clicked and other "
                        "articles; name another folder",
+                       dir);
+    if (k->known == 0)
+        return cr_fail(err, CR_EDATA,
+                       "docs.tsv in the folder '%s' has none of the articles that the sessions "
+                       "show; put in the docs.tsv of these sessions",
                        dir);
     CR_TRY(cr_try_alloc(&p, (size_t)(k->o->vocab * k->o->width) * sizeof(float), "vectors of words",
                         err));

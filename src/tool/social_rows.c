@@ -16,6 +16,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/map.h"
 #include "base/rng.h"
 #include "base/shown.h"
@@ -194,6 +195,9 @@ cr_code cr_social_rows(const char *ratings, const char *relations, const char *o
                        "'%s' needs ratings of two or more items, user, item and rating with tabs "
                        "between them; one in five is for the evaluation",
                        ratings);
+    if (code == CR_OK && l.trusts.n == 0)
+        CR_WARN("%s has no two users whom %s has, so the model learns from ratings alone", relations,
+                ratings);
     if (code == CR_OK) code = write_files(&l, out_dir, test, err);
     *rows = test ? l.n_test : l.n_train;
     cr_map_clear(&l.users);

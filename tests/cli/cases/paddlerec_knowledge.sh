@@ -99,10 +99,18 @@ printf '1\tU1\ttime\tN1\tN3\n' >kim/data/train.tsv
 run crank run -m kim/config.yaml
 ends 3
 has_err "kim/./data/train.tsv:1: 'N3' is not an article and 1 or 0, such as N55689-1; correct the line"
+printf '1\tU1\ttime\tN1\tN7-1 N8-0\n' >kim/data/train.tsv
+run crank run -m kim/config.yaml
+ends 3
+has_err "...docs.tsv in the folder 'kim/./data' has none of the articles that the sessions show; put in the docs.tsv of these sessions"
 printf 'N1\tnews\n' >kim/data/docs.tsv
 run crank run -m kim/config.yaml
 ends 3
 has_err "kim/./data/docs.tsv:1: 'N1...news' is not an article with its category, ..."
+echo '{"Q1": ["Q3"' >kim/data/KGGraph.json
+run crank run -m kim/config.yaml
+ends 3
+has_err "kim/./data/KGGraph.json: not valid JSON at line 2, ...; correct the file"
 echo '[]' >kim/data/KGGraph.json
 run crank run -m kim/config.yaml
 ends 3

@@ -68,6 +68,10 @@ ends 0
 has_err "mine/config.yaml:...: note: the hyper-parameters are those of PaddleRec's mhcn, so that is the model; ..."
 
 # mistakes
+printf 'x\ty\n' >mine/data/trusts.txt
+run crank run -m mine/config.yaml -o runner.epochs=1
+ends 0
+has_err "...mine/data/trusts.txt has no two users whom mine/data/ratings.txt has, so the model learns from ratings alone"
 printf '0 x\n' >output/rows/train/.graph
 run crank train mhcn/config.yaml
 ends 2
