@@ -25,6 +25,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/map.h"
 #include "base/rng.h"
 #include "base/shown.h"
@@ -46,6 +47,7 @@ typedef struct knowledge {
     int64_t rows, left_out, sessions;
     int64_t known; /* shown articles that docs.tsv has */
     float *vectors; /* of words */
+    bool some;      /* a word has a vector in the file */
 } knowledge;
 
 typedef struct piece {
@@ -287,6 +289,7 @@ static cr_code take_vector(void *ctx, const char *p, size_t n, cr_loc at, cr_err
     piece line = {p, n}, rest = line, word = next_of(&rest, ' ');
     int64_t id = cr_map_get(&k->words, word.p, word.n, 0);
     if (id == 0) return CR_OK;
+    k->some = true;
     for (int64_t i = 0; i < k->o->width; i++) {
         piece one = next_of(&rest, ' ');
         double x;
@@ -346,7 +349,12 @@ static cr_code read_all(knowledge *k, cr_arena *a, const char *dir, cr_err *err)
     CR_TRY(cr_try_alloc(&p, (size_t)(k->o->vocab * k->o->width) * sizeof(float), "vectors of words",
                         err));
     k->vectors = p;
-    return cr_each_line(cr_path_join(a, dir, "glove.840B.300d.txt"), take_vector, k, err);
+    CR_TRY(cr_each_line(cr_path_join(a, dir, "glove.840B.300d.txt"), take_vector, k, err));
+    if (!k->some)
+        CR_WARN("glove.840B.300d.txt in %s has no word of the titles: all begin with 0", dir);
+    if (k->n_entities == 0)
+        CR_WARN("entity2id.txt in %s has no entity: articles have their words alone", dir);
+    return CR_OK;
 }
 
 cr_code cr_knowledge_rows(const char *raw_dir, const char *out_dir, const cr_paddle_knowledge *o,

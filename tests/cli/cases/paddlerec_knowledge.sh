@@ -78,6 +78,12 @@ ends 0
 has_err "mine/config.yaml:...: note: the hyper-parameters are those of PaddleRec's kim, so that is the model; ..."
 
 # mistakes
+echo 0 >mine/data/entity2id.txt
+echo 'unseen 1 1 1' >mine/data/glove.840B.300d.txt
+run crank run -m mine/config.yaml -o runner.epochs=1
+ends 0
+has_err "...glove.840B.300d.txt in mine/./data has no word of the titles: all begin with 0"
+has_err "...entity2id.txt in mine/./data has no entity: articles have their words alone"
 run crank run -m kim/config.yaml -o runner.random_emb=false
 ends 2
 has_err "...: random_emb is false, and crank does not read entity_embedding.npy; make it true, ..."
