@@ -14,7 +14,7 @@
  * ones of v, which has room for n. */
 void cr_draw(int64_t *v, int64_t n, int64_t k, uint64_t key);
 /* cr_write_drawn writes the rows of `out` to a file of the folder, whose name sorts by its number,
- * and empties it. */
+ * and empties it. CR_ESTOP when a signal came. */
 CR_CHECKED cr_code cr_write_drawn(const char *dir, int64_t number, cr_buf *out, cr_err *err);
 
 #endif

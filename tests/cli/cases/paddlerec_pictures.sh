@@ -69,6 +69,17 @@ cp -r maml mine
 run crank config mine/config.yaml
 ends 0
 has_err "mine/config.yaml:...: note: the hyper-parameters are those of PaddleRec's maml, so that is the model; ..."
+# a signal ends it while it draws rows, of which there are many more to come
+"$CRANK" run -m mine/config.yaml -o hyper_parameters.imgsize=64 -o runner.model_save_path=large >stopped 2>&1 &
+pid=$!
+for _ in $(seq 600); do
+    [ ! -e large/rows/train/rows-00000.txt ] || break
+    sleep 0.1
+done
+kill -TERM $pid
+if wait $pid; then fail "it did not stop"; fi
+has stopped "...stopped by a signal while rows were written to 'large/rows/train'; they are drawn anew by the next run" || fail "how it stopped"
+rm -r large
 
 # mistakes
 run crank run -m maml/config.yaml -o hyper_parameters.conv_stride=2
