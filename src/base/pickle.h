@@ -17,7 +17,7 @@ typedef enum cr_pickle_kind {
     CR_PICKLE_TEXT,   /* a text or bytes */
     CR_PICKLE_LIST,   /* a list or a tuple; it may hold itself */
     CR_PICKLE_MAP,    /* a dict: keys and values in turn, as they were set */
-    CR_PICKLE_ARRAY,  /* of NumPy: numbers, or with a type of 'O' other values */
+    CR_PICKLE_ARRAY,  /* NumPy's: numbers, or with a type of 'O' other values */
     CR_PICKLE_OBJECT, /* what a known class or function of pandas makes of v, and state */
     CR_PICKLE_NAME,   /* inside of a pickle only: a name of Python */
     CR_PICKLE_TYPE,   /* ... and a type of NumPy's numbers */

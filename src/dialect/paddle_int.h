@@ -85,13 +85,12 @@ struct cr_pd {
     bool apart;            /* lines of training and of evaluation have other columns */
     int64_t decay_rows;    /* decay_steps counts epochs of so many rows; 0: steps */
     int64_t rows_per_line; /* of the data; 0: one */
-    /* rows of a batch in a training and in an evaluation, whatever the runner says; 0: as it says
-     */
+    /* rows of a batch in a training and in an evaluation; 0: as the runner says */
     int64_t fixed_batch, fixed_eval;
     int64_t falls_every; /* steps after which the rate falls by gamma (autofis); 0: never */
     /* the key of the runner that has the rows of a batch, by default 1; NULL: train_batch_size */
     const char *batch_key;
-    /* of SGD: its momentum and weight_decay, and how its rate falls, keys with a comma in front
+    /* SGD's momentum and weight_decay, and how its rate falls: keys with a comma in front
      * (deeprec); NULL: none */
     const char *sgd_keys, *sgd_falls;
     bool sessions; /* a line gives several rows, so that PaddleRec's batches are others */

@@ -1,14 +1,16 @@
 /*
  * paddle_meta.c - PaddleRec's models that learn to learn: metaheac (Zhu et al., 2021: learning to
- * expand audience). A task is an advertisement; its rows are users, and ids of the advertisement.
+ * expand audience) and maml (Finn et al., 2017). A task of metaheac is an advertisement; its rows
+ * are users, and ids of the advertisement. A task of maml is a few characters; its rows are
+ * pictures of them (src/tool/picture_rows.c).
  *
  * `crank run` writes the rows (src/tool/task_rows.c): drawn tasks for a training, a folder for each
  * task for an evaluation. The step is train_config.inner_loop; an evaluation first trains on the
  * users of a task that are known (eval_config.inner_loop), by Adam as PaddleRec's infer.py does.
  *
- * A gate over the advertisement weighs the experts, another one the outputs, and the probabilities
- * of the outputs are added up. As shipped, only the first layer of each expert runs (--compat
- * paddlerec); in the paper all do.
+ * In metaheac a gate over the advertisement weighs the experts, another one the outputs, and the
+ * probabilities of the outputs are added up. As shipped, only the first layer of each expert runs
+ * (--compat paddlerec); in the paper all do.
  */
 #include <math.h>
 #include <string.h>

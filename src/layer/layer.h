@@ -165,7 +165,7 @@ typedef struct cr_transformer_conf {
     int64_t num_heads, num_layers, ff_units; /* ff_units 0: four times the width */
     double dropout;
     int norm;          /* a cr_norm_kind */
-    bool no_bias;      /* of the linear layers */
+    bool no_bias;      /* the linear layers have none */
     cr_node *sessions; /* steps with the same number (1) attend to each other alone; NULL: to all */
 } cr_transformer_conf;
 void cr_transformer(cr_graph *g, const char *name, const cr_transformer_conf *c, cr_node **steps,

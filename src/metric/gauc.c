@@ -47,7 +47,7 @@ struct cr_metric {
     const char *name;
     gauc_rows *rows; /* a separate struct, because computing the value sorts them */
     bool weighted;
-    int64_t top_k; /* of grouped_place: places that count, 0: 1 by the place */
+    int64_t top_k; /* grouped_place: places that count, 0: 1 by the place */
 };
 
 #define N_BYTES      13 /* bytes of a row's key: 8 of the group, then 5 of the score */

@@ -30,7 +30,7 @@ typedef struct social {
 
 /* Where things are in the scratch memory; level k is what goes into layer k. */
 typedef struct space {
-    float *x, *s, *i;   /* of all levels: (levels, C, users, D), (levels, users, D), (.., items) */
+    float *x, *s, *i;   /* all levels: (levels, C, users, D), (levels, users, D), (.., items) */
     float *sum, *gates; /* X_c: (C, users, D); the sigmoids of the four gates */
     float *dsum, *dx, *ds, *di; /* gradients */
     float *users, *items;       /* temporary rows */

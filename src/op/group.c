@@ -197,7 +197,7 @@ static cr_node *pool_example(cr_graph *g, int k) {
         cr_node *mask = cr_mul(g, cr_feed(g, 6), cr_feed(g, 6));
         return cr_row_sum(g, cr_group_pool(g, cr_feed(g, 6), cr_feed(g, 24), mask, 3, 1, 4));
     }
-    case 4: { /* of each step of a sequence */
+    case 4: { /* each step of a sequence has its groups */
         int axis = cr_graph_axis(g);
         return cr_group_pool(g, cr_feed_seq(g, axis, 6), cr_feed_seq(g, axis, 24), NULL, 3, 1, 4);
     }

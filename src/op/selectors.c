@@ -45,7 +45,7 @@ static void infer(cr_node *n) {
 typedef struct gate {
     float *S, *slope; /* (k, m): the steps, and their slopes */
     float *share;     /* softmax(w) */
-    float *sum;       /* of each selector over the experts */
+    float *sum;       /* what each selector gives to all experts */
     float *dw;
     float *r; /* (k, n) */
 } gate;

@@ -67,7 +67,7 @@ cr_sparse cr_sparse_turn(cr_arena *a, const cr_sparse *m) {
 
 /* One row of a product. */
 typedef struct sums {
-    double *v;     /* of each column */
+    double *v;     /* the sum of each column */
     char *reached; /* is the column in `some`? */
     int32_t *some;
     int64_t n;

@@ -40,13 +40,13 @@ typedef struct knowledge {
     const cr_paddle_knowledge *o;
     cr_map words, entities, articles;
     cr_json *graph;
-    int64_t *v; /* of each article: words, entities, neighbours; article 0 is padding */
+    int64_t *v; /* words, entities, neighbours of each article; article 0 is padding */
     int64_t n, cap, wide, n_entities;
     cr_buf work, out;
     bool test;
     int64_t rows, left_out, sessions;
     int64_t known; /* shown articles that docs.tsv has */
-    float *vectors; /* of words */
+    float *vectors; /* those of the words */
     bool some;      /* a word has a vector in the file */
 } knowledge;
 

@@ -35,7 +35,7 @@ typedef struct social_log {
     pair *train, *test;
     int64_t n_train, n_test, n_lines;
     bool test_now;   /* the second reading, when all users and items of training have numbers */
-    int64_t n_users; /* of training */
+    int64_t n_users; /* users of the training */
     cr_buf trusts;   /* pairs with commas */
 } social_log;
 

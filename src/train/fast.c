@@ -23,10 +23,10 @@ typedef struct fast_table {
     const cr_fast *f;
     cr_table *t;
     int number;     /* in the updater */
-    row_list grads; /* of the last pass */
+    row_list grads; /* those of the last pass */
     row_list kept;  /* what the inner steps overwrote: weights, then planes of the rule's state */
     row_list sums, other;
-    int64_t first_piece, first_sweep; /* of cr_fast_apply_rows */
+    int64_t first_piece, first_sweep; /* where cr_fast_apply_rows begins */
 } fast_table;
 
 typedef struct piece {
@@ -49,7 +49,7 @@ struct cr_fast {
     float **scale, **scratch; /* by thread */
     piece *pieces;
     int64_t n_pieces;
-    bool first; /* of cr_fast_add */
+    bool first; /* cr_fast_add is called for the first task */
     const cr_optim_step *steps;
 };
 
