@@ -177,7 +177,7 @@ static int begin(channel **out, const char *address, const char *user, const cha
         memmove(host, host + 1, n - 2);
         host[n - 2] = 0;
     }
-    if (!host[0] || !cr_parse_i64(colon + 1, strlen(colon + 1), &port) || port < 1 ||
+    if (!colon || !host[0] || !cr_parse_i64(colon + 1, strlen(colon + 1), &port) || port < 1 ||
         port > 65535) {
         snprintf(why->text, sizeof why->text, "'%.100s' is no host:port of a name node", address);
         snprintf(why->cure, sizeof why->cure,
