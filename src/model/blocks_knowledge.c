@@ -160,7 +160,8 @@ static cr_node *read_words(const know *o, cr_node *x) {
     linear q = layer(g, "q_proj", H, o->D, false), k = layer(g, "k_proj", H, o->D, false);
     linear v = layer(g, "v_proj", H, o->D, false);
     cr_graph_pop(g, mark);
-    cr_group_attend_opts a = {o->S, o->S, heads, H, (float)(1 / sqrt((double)(H / heads))), true};
+    int64_t width = H / heads; /* of a head */
+    cr_group_attend_opts a = {o->S, o->S, heads, H, (float)(1 / sqrt((double)width)), true};
     x = drop(o, x);
     cr_node *near =
         cr_matmul_each(g, cr_group_near(g, x, o->S, o->D, -1, 3), W, b, true, o->A * o->S);
@@ -192,8 +193,8 @@ typedef struct entities {
 
 /* Entities that see each other in groups of n. */
 static entities see(const know *o, const coatt *a, cr_node *x) {
-    int64_t H = o->f->entity_heads;
-    cr_group_attend_opts k = {o->N, o->N, H, o->E, (float)(1 / sqrt((double)(o->E / H))), true};
+    int64_t H = o->f->entity_heads, width = o->E / H; /* of a head */
+    cr_group_attend_opts k = {o->N, o->N, H, o->E, (float)(1 / sqrt((double)width)), true};
     cr_node *v =
         cr_group_attend(o->g, each(o, x, &a->q), each(o, x, &a->k), each(o, x, &a->v), NULL, &k);
     return (entities){v, each(o, v, &a->dense1), each(o, v, &a->dense3)};

@@ -18,6 +18,7 @@
 #include "op/social.h"
 
 #define MAX_NODES 16777216           /* whole numbers that a float holds exactly */
+#define MAX_SIDE  8388608            /* half of them: users, items */
 #define MAX_WORK  ((int64_t)1 << 33) /* steps that counting the pairs of users may take */
 
 typedef struct social_conf {
@@ -27,9 +28,9 @@ typedef struct social_conf {
     double contrast_weight;
 } social_conf;
 static const cr_field social_fields[] = {
-    CR_INT(social_conf, num_users, 0, 1, MAX_NODES / 2, CR_F_REQUIRED | CR_F_OURS,
+    CR_INT(social_conf, num_users, 0, 1, MAX_SIDE, CR_F_REQUIRED | CR_F_OURS,
            "number of users; their numbers begin with 0"),
-    CR_INT(social_conf, num_items, 0, 2, MAX_NODES / 2, CR_F_REQUIRED | CR_F_OURS,
+    CR_INT(social_conf, num_items, 0, 2, MAX_SIDE, CR_F_REQUIRED | CR_F_OURS,
            "number of items; their numbers begin with 0"),
     CR_INT(social_conf, dim, 50, 1, 65536, CR_F_OURS, "width of a vector"),
     CR_INT(social_conf, num_layers, 2, 1, 64, CR_F_OURS, "layers of the convolution"),
