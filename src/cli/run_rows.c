@@ -100,8 +100,8 @@ static cr_code users(const cr_paddle_run *r, const cr_paddle_rows *x, cr_err *er
 static cr_code knowledge(const cr_paddle_run *r, const cr_paddle_rows *x, cr_err *err) {
     int64_t n, left_out;
     CR_TRY(cr_knowledge_rows(x->raw, x->dir, &x->knowledge, r->infer, &n, &left_out, err));
-    CR_INFO("%s holds %lld rows, made from the sessions and articles in %s; %lld clicks have "
-            "no other articles",
+    CR_INFO("%s holds %lld rows, made from the sessions and articles in %s; clicks that have no "
+            "other articles: %lld",
             x->dir, (long long)n, x->raw, (long long)left_out);
     return CR_OK;
 }

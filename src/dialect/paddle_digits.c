@@ -36,7 +36,7 @@ static long long one_of(cr_pd *p, const char *key, int i, long long shipped) {
     (void)cr_pd_widths(p, p->hyper, key, &n);
     if (n == 2) return atoll(list->v[i].val->text);
     if (i == 0)
-        cr_pd_wrong(p, cr_pd_at(p, p->hyper, key), "%s has %lld numbers and needs two", key,
+        cr_pd_wrong(p, cr_pd_at(p, p->hyper, key), "%s has %lld numbers; give two", key,
                     (long long)n);
     return shipped;
 }

@@ -45,7 +45,7 @@ typedef struct knowledge {
     cr_buf work, out;
     bool test;
     int64_t rows, left_out, sessions;
-    int64_t known; /* shown articles that docs.tsv has */
+    int64_t known;  /* shown articles that docs.tsv has */
     float *vectors; /* those of the words */
     bool some;      /* a word has a vector in the file */
 } knowledge;

@@ -92,7 +92,8 @@ static cr_code find_columns(session_data *x, cr_err *err) {
     if (x->v[LABELS]->kind == CR_PICKLE_OBJECT) {
         cr_frame labels;
         CR_TRY(cr_frame_of(x->v[LABELS], x->path[LABELS], &x->a, &labels, err));
-        if (labels.n != 1) return wrong(x, LABELS, err, "the labels must be one column");
+        if (labels.n != 1)
+            return wrong(x, LABELS, err, "the labels must be one column; write a Series");
         x->v[LABELS] = labels.columns[0].block;
     }
     return CR_OK;
@@ -148,11 +149,17 @@ static bool put_steps(session_data *x, int64_t row, int64_t sessions) {
     return true;
 }
 
+static cr_code wrong_row(const session_data *x, int file, int64_t row, cr_err *err,
+                         const char *what) {
+    return cr_fail_at(err, CR_EDATA, ((cr_loc){x->path[file], 0, 0}), "row %lld: %s",
+                      (long long)row, what);
+}
+
 static cr_code put_row(session_data *x, int64_t row, cr_err *err) {
     int64_t i = 0;
     double price = 0;
     if (!cr_pickle_whole(x->v[LABELS], row, &i))
-        return wrong(x, LABELS, err, "a label is no whole number; write 0 and 1");
+        return wrong_row(x, LABELS, row, err, "the label is no whole number; write 0 or 1");
     cr_buf_printf(&x->out, "%lld;", (long long)i);
     for (int k = 0; k < CR_PADDLE_SESSION_IDS; k++) {
         if (!cr_frame_whole(x->ids[k], row, &i))
@@ -162,12 +169,15 @@ static cr_code put_row(session_data *x, int64_t row, cr_err *err) {
         cr_buf_printf(&x->out, "%lld;", (long long)i);
     }
     if (!cr_frame_number(x->price, row, &price))
-        return wrong(x, FEATURES, err, "a price is no number; correct it");
+        return wrong_row(x, FEATURES, row, err, "the price is no number; correct it");
     cr_buf_printf(&x->out, "%.9g;", price);
     if (!cr_pickle_whole(x->v[LENGTHS], row, &i) || i < 0 || i > x->o->sessions)
-        return wrong(x, LENGTHS, err, "a row has more sessions than sess_count; raise it");
+        return wrong_row(x, LENGTHS, row, err,
+                         "the number of sessions is not from 0 to sess_count; correct it, or raise "
+                         "sess_count");
     if (!put_steps(x, row, i))
-        return wrong(x, SESSIONS, err, "a category or brand is no whole number; correct it");
+        return wrong_row(x, SESSIONS, row, err,
+                         "a category or brand is no whole number; correct it");
     return CR_OK;
 }
 
@@ -183,7 +193,7 @@ cr_code cr_session_rows(const char *raw_dir, const char *out_dir, const cr_paddl
     if (code == CR_OK) code = check_sizes(&x, err);
     for (int64_t i = 0; code == CR_OK && i < x.rows; i++)
         code = put_row(&x, i, err);
-    if (code == CR_OK && x.rows == 0) code = wrong(&x, FEATURES, err, "it has no rows");
+    if (code == CR_OK && x.rows == 0) code = wrong(&x, FEATURES, err, "it has no rows; add some");
     if (code == CR_OK) code = cr_mkdirs(out_dir, err);
     if (code == CR_OK)
         code = cr_file_write(cr_path_join(&x.a, out_dir, "rows.txt"), x.out.data, x.out.n, err);

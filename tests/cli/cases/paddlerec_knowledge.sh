@@ -45,7 +45,7 @@ printf 'the 1 2 3\nteam -1 0.5 2\nunseen 1 1 1\n' >kim/data/glove.840B.300d.txt
 cd kim
 run crank python -u trainer.py -m config.yaml -o mode=train
 ends 0
-has_err "...output/rows/train holds 3 rows, made from the sessions and articles in ./data; 1 clicks have no other articles"
+has_err "...output/rows/train holds 3 rows, made from the sessions and articles in ./data; clicks that have no other articles: 1"
 has_out "... epoch: 1, batch_id: 1, Acc:..., loss:..."
 # the label is the place of the clicked article, which moves on; the third session is left out
 [ "$(cut -f 1 output/rows/train/rows.txt | tr '\n' ' ')" = "0 1 2 " ] || fail "the places of the clicked articles"
