@@ -58,8 +58,10 @@ static cr_code intervals(const cr_paddle_run *r, const cr_paddle_rows *x, cr_err
 
 static cr_code tasks(const cr_paddle_run *r, const cr_paddle_rows *x, cr_err *err) {
     int64_t n, count;
-    CR_TRY((r->infer ? cr_task_rows_test : cr_task_rows_train)(x->raw, x->dir, &x->tasks, &n,
-                                                               &count, err));
+    if (r->infer)
+        CR_TRY(cr_task_rows_test(x->raw, x->dir, &x->tasks, &n, &count, err));
+    else
+        CR_TRY(cr_task_rows_train(x->raw, x->dir, &x->tasks, &n, &count, err));
     CR_INFO("%s holds %lld rows of %lld tasks, made from the frame in %s", x->dir, (long long)n,
             (long long)count, x->raw);
     return CR_OK;
